@@ -27,24 +27,34 @@ from strobe.bench.sample_counts import SampleCounts
 from strobe.crashes import Crash
 from strobe.errors import MachError
 from strobe.stress import browser as stress_browser
-from strobe.stress import exemptions, plan, stress
+from strobe.stress import exemptions, plan, report, stress, watchdog
 from strobe.stress.browser import Browser
 from strobe.stress.changes import CONFIGURATIONS
-from strobe.stress.episode import Episode
+from strobe.stress.episode import Episode, Step
 from strobe.stress.plan import FEATURES, make_changes_episode, make_episode
 from strobe.stress.report import Failure, Totals
 from strobe.stress.watchdog import HARD_BOUND, Activity, Watchdog, read_activity
+from strobe.stress.webdriver import Refused
 
 PAGES = paths.ROOT / "tests" / "stress"
 
 # Stands in for the browser. It sends one heartbeat as the page of the last address, and then obeys that page's path.
 FAKE = """\
-import http.client, json, os, signal, sys, time, urllib.parse
+import http.client, json, os, signal, sys, threading, time, urllib.parse
 ended = []
 signal.signal(signal.SIGTERM, lambda *_: ended.append(1))
 url = urllib.parse.urlsplit(sys.argv[-1])
 what = url.path.rpartition("/")[2]
 script = json.loads(urllib.parse.parse_qs(url.query).get("script", ["{}"])[0])
+def be_named(name, barrier):
+    with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as file:
+        file.write(name)
+    barrier.wait()
+    time.sleep(1000)
+barrier = threading.Barrier(1 + len(script.get("threads", [])))
+for name in script.get("threads", []):
+    threading.Thread(target=be_named, args=[name, barrier], daemon=True).start()
+barrier.wait()
 def tell(moment):
     for seconds, panic in script.get(moment, []):
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
@@ -374,6 +384,16 @@ class FromOutsideTest(unittest.TestCase):
             self.assertIsNone(browser.poll())
         self.assertEqual(browser.switches_of("No such"), {})
 
+    def test_what_threads_are_called_and_how_long_they_run(self):
+        browser, thread = self.start_threads()
+        name = Path(f"/proc/{browser.pid}/task/{thread}/comm").read_text().strip()
+        self.assertIn(name, browser.thread_names())
+        before = browser.processor_time_of(name)
+        self.assertEqual(set(before), {browser.pid, thread})
+        while browser.processor_time_of(name)[thread] == before[thread]:
+            self.assertIsNone(browser.poll())
+        self.assertEqual(browser.processor_time_of("No such"), {})
+
     def test_a_thread_that_is_held_may_be_killed(self):
         browser, thread = self.start_threads()
         killer = threading.Timer(0.1, browser.process.kill)
@@ -599,6 +619,32 @@ NO_UNWINDING = "panic in a function that cannot unwind (thread {}, library/core/
 RUSTS_ABORT = "Program terminated with signal SIGABRT, Aborted.\n#0  abort ()\n#1  core::panicking::panic_nounwind ()\n"
 # The time of a panic long before the end.
 LONG_AGO = 30
+# Threads as gdb prints them.
+COLLECTING = """\
+Thread 45 (Thread 0x7fb4387a56c0 (LWP 18986) "{name}"):
+#0  0x0000555bdb163e72 in js::GenericTracerImpl<js::gc::MarkingTracerT<1u> >::onObjectEdge(JSObject**, char const*) ()
+{inside}#1  0x0000555bdb14408f in JS::Zone::traceKeptObjects(JSTracer*) ()
+#2  0x0000555bdb10f606 in js::gc::GCRuntime::gcCycle(bool, JS::SliceBudget const&, JS::GCReason) ()
+#3  0x0000555bdb10fda7 in js::gc::GCRuntime::collect(bool, JS::SliceBudget const&, JS::GCReason) ()
+#4  0x0000555bdb1032ba in js::gc::GCRuntime::gcIfRequestedImpl(bool) ()
+#5  0x0000555bdb0e5fb6 in void* js::gc::CellAllocator::AllocTenuredCellForNurseryAlloc<(js::AllowGC)1>(JSContext*) ()
+#6  0x0000555bdaed1157 in js::WeakRefObject::construct(JSContext*, unsigned int, JS::Value*) ()
+#7  0x000024bce297f8f9 in ?? ()
+
+"""
+WAITING = """\
+Thread 56 (Thread 0x7fb3213ed6c0 (LWP 19791) "{name}"):
+#0  syscall () at ../sysdeps/unix/sysv/linux/x86_64/syscall.S:38
+#1  0x0000555bdd248a27 in std[e28293b1aa0f68bd]::thread::functions::park ()
+{outside}#3  0x0000555bda35d560 in script::dom::workers::abstractworkerglobalscope::run_worker_event_loop::h9e7002d2 ()
+
+"""
+SAMPLER = """\
+Thread 39 (Thread 0x7fb439b1d6c0 (LWP 18955) "JsSampler"):
+#0  syscall () at ../sysdeps/unix/sysv/linux/x86_64/syscall.S:38
+#1  0x0000555bdada54c6 in js_profiler::stop::handshake::Handshake::request::hd4180a425d164a64 ()
+
+"""
 
 
 def worker(name: object = "") -> str:
@@ -796,9 +842,40 @@ class ExemptionTest(PlayCase):
         self.assertEqual(excuses.hits, {"memory-reporter-unknown": 1, "page-process-gone": 1})
 
     def test_an_end_that_waits_for_a_shared_worker(self):
-        script = {"says": [UNFINISHED], "status": 1}
-        self.assertEqual(self.excused(script | {"counts": {"sharedWorkers": 1}}), {"shared-worker-unended": 1})
-        self.assertEqual(self.failed(script), [f"the browser failed with status 1: {UNFINISHED}"])
+        script = {"says": [UNFINISHED], "status": 1, "counts": {"sharedWorkers": 1}, "threads": ["SWW:http://a"]}
+        failed = [f"the browser failed with status 1: {UNFINISHED}"]
+        with mock.patch.object(stress, "NAMES_INTERVAL", 0):
+            self.assertEqual(self.excused(script), {"shared-worker-unended": 1})
+            # Something else that runs scripts is left, no shared worker is left, or none was started.
+            for other in ("WW:http://b", "Script#2"):
+                self.assertEqual(self.failed(script | {"threads": ["SWW:http://a", other]}), failed)
+            self.assertEqual(self.failed(script | {"threads": []}), failed)
+            self.assertEqual(self.failed(script | {"counts": {}}), failed)
+
+    def test_an_end_that_waits_for_a_message_of_a_killed_process(self):
+        [exemption] = [one for one in exemptions.UNENDED if one.name == "kill-unnoticed"]
+        for killed, is_idle, is_excused in (({5}, True, True), ({5}, False, False), (set(), True, False)):
+            known = exemptions.Circumstances(episode(), killed=killed, ended_idly=is_idle)
+            self.assertEqual(exemptions.Excuses().take(exemption, known), is_excused)
+
+    def test_whether_a_browser_did_nothing(self):
+        def was_idle(*ran: float) -> bool:
+            play = stress.Play(episode(), Path("strobe"), Path("."), True)
+            play.browser = mock.Mock(thread_names=lambda: {"Script#1"}, poll=lambda: None)
+            with mock.patch.object(stress.time, "monotonic", side_effect=itertools.count(0, 0.5)):
+                for seconds in ran:
+                    play.note(Activity(seconds, {}))
+            self.assertEqual(play.known.last_threads, {"Script#1"})
+            return play.was_idle()
+
+        self.assertTrue(was_idle(1, 1.1, 1.2, 1.3))
+        self.assertFalse(was_idle(1, 1.4, 1.8, 2.2))
+        # Only the last two seconds count. When a process ends, its time is gone.
+        self.assertTrue(was_idle(1, 9, 9, 9, 9, 9, 9))
+        self.assertFalse(was_idle(1, 1, 1, 1, 1, 1, 9))
+        self.assertTrue(was_idle(9, 1))
+        # One look says nothing.
+        self.assertFalse(was_idle(1))
 
     def test_an_end_without_a_processor(self):
         def waiting(pids):
@@ -808,12 +885,62 @@ class ExemptionTest(PlayCase):
             hits = self.excused({"says": [UNFINISHED], "status": 1, "pause": 0.2})
         self.assertEqual(hits, {"end-starved": 1})
 
+    def test_an_end_that_had_time_though_it_also_waited_for_a_processor(self):
+        def waiting(pids):
+            return Activity(ran=0, waited={1: time.monotonic() / 2})
+
+        with (
+            mock.patch.object(stress, "STARVED", 0.05),
+            mock.patch.object(stress, "ENDING_BOUND", 0.05),
+            mock.patch.object(stress, "read_activity", waiting),
+        ):
+            failures = self.failed({"says": [UNFINISHED], "status": 1, "pause": 0.6}, ending="close")
+        self.assertEqual(failures, [f"the browser failed with status 1: {UNFINISHED}"])
+
+    def test_a_killed_process_excuses_one_page(self):
+        play = stress.Play(episode(feature="kills", pages=["a", "b", "c"]), Path("strobe"), Path("."), True)
+        play.browser = mock.Mock(pids=lambda: [], poll=lambda: None, cores=lambda: [], thread_names=lambda: set())
+        play.browser.killed = {5}
+        play.last_kill = time.monotonic()
+        for one in play.watchdogs.values():
+            one.counted = 1e6
+        play.look()
+        self.assertEqual(play.excuses.hits, {"page-killed": 1})
+        self.assertEqual(
+            [failure.what for failure in play.failures],
+            [f"page {number} has sent no heartbeat since a process was killed" for number in (1, 2)],
+        )
+
+    def test_a_forced_sample_that_is_refused(self):
+        refused = (
+            "POST /session/1/forcesample: unknown error: 2 profiling sessions have no sample: "
+            "their thread could not be sampled"
+        )
+
+        def play(times: int, error: str) -> stress.Play:
+            play = stress.Play(episode(webdriver=True), Path("strobe"), Path("."), True)
+            play.browser = mock.Mock(killed=set())
+            play.driver = mock.Mock()
+            play.driver.force_sample.side_effect = Refused(error)
+            for _ in range(times):
+                play.do(Step(0, "force-sample"))
+            return play
+
+        cap = exemptions.UNFORCED_SAMPLE.cap
+        self.assertEqual(play(cap, refused).failures, [])
+        [failure] = play(cap + 1, refused).failures
+        self.assertEqual(failure.what, f"force-sample: {refused}")
+        # Another error, though it is one of the same command.
+        other = "POST /session/1/forcesample: no such window: it is closed"
+        self.assertEqual([failure.what for failure in play(1, other).failures], [f"force-sample: {other}"])
+
     def test_an_exemption_excuses_one_thing(self):
         says = [UNFINISHED, "strobe: internal error: no bricks"]
-        script = {"counts": {"sharedWorkers": 1}, "says": says, "status": 1}
-        self.assertEqual(self.failed(script), [f"the browser failed with status 1: {says[1]}"])
-        says[1] = "strobe: a page's process cannot be recorded: no bricks"
-        self.assertEqual(self.excused(script), {"shared-worker-unended": 1})
+        script = {"counts": {"sharedWorkers": 1}, "threads": ["SWW:http://a"], "says": says, "status": 1}
+        with mock.patch.object(stress, "NAMES_INTERVAL", 0):
+            self.assertEqual(self.failed(script), [f"the browser failed with status 1: {says[1]}"])
+            says[1] = "strobe: a page's process cannot be recorded: no bricks"
+            self.assertEqual(self.excused(script), {"shared-worker-unended": 1})
 
     def test_an_end_before_any_page(self):
         known = {"was_ready": False}
@@ -852,6 +979,38 @@ class ExemptionTest(PlayCase):
                 self.assertEqual(len(play.failures), 1)
                 self.assertEqual(play.excuses.hits, {})
 
+    def test_an_engine_that_does_nothing_but_collect_garbage(self):
+        def hung(stacks: str, is_busy=True, **members) -> dict[str, int]:
+            play = stress.Play(episode(**{"short_of_memory": True} | members), Path("strobe"), Path("."), True)
+            verdict = f"hang: a heartbeat has not come{watchdog.BUSY if is_busy else '; it was idle: '}9 s"
+            with self.assertRaises(stress.Stuck), contextlib.redirect_stdout(self.output):
+                play.judge_hang(verdict, Path("stacks"), stacks)
+            self.assertEqual(len(play.failures), 0 if play.excuses.hits else 1)
+            return play.excuses.hits
+
+        collecting = COLLECTING.format(name="Script#1", inside="")
+        others = WAITING.format(name="WW:one.stress.t", outside="") + SAMPLER
+        self.assertEqual(hung(collecting + others), {"hang-collecting": 1})
+        self.assertEqual(hung(others + collecting.replace("Script#1", "SWW:one.stress")), {"hang-collecting": 1})
+        # Memory is not short, or it does nothing at all.
+        self.assertEqual(hung(collecting + others, short_of_memory=False), {})
+        self.assertEqual(hung(collecting + others, is_busy=False), {})
+        # All wait, one runs something else, or nobody knows.
+        self.assertEqual(hung(others), {})
+        running = 'Thread 3 (Thread 0x3 (LWP 3) "WW:one.stress.t"):\n#0  0x01 in js::RunScript ()\n'
+        self.assertEqual(hung(collecting + running + others), {})
+        self.assertEqual(hung('Thread 3 (Thread 0x3 (LWP 3) "Script#1"):\n'), {})
+        self.assertEqual(hung("  thread 3: Script#1, futex_wait_queue, 202 0x1\n"), {})
+        # The collection was asked for by something else than an allocation.
+        asked = collecting.replace("CellAllocator", "Interrupt")
+        self.assertEqual(hung(asked + others), {})
+        # The thread waits in our code, or collects there.
+        ours = "#2  0x01 in js_profiler::stop::linux::wait ()\n"
+        self.assertEqual(hung(collecting + WAITING.format(name="Script#2", outside=ours)), {})
+        self.assertEqual(hung(COLLECTING.format(name="Script#1", inside=ours) + others), {})
+        # Whatever the sampler does.
+        self.assertEqual(hung(collecting + others.replace("Handshake", "Other")), {"hang-collecting": 1})
+
     def test_each_says_what_it_is(self):
         names = [exemption.name for exemption in exemptions.EXEMPTIONS]
         self.assertEqual(len(set(names)), len(names))
@@ -868,9 +1027,9 @@ class LeakTest(unittest.TestCase):
 
         control = sizes((50, 300_000, 90), (60, 1, 1), (55, 350_000, 95))
         self.assertEqual(stress.leaked(control, sizes((40, 300_000, 90), (47, 410_000, 99))), [])
-        problems = stress.leaked(control, sizes((40, 300_000, 90), (48, 410_001, 100)))
+        growths = stress.leaked(control, sizes((40, 300_000, 90), (48, 410_001, 100)))
         self.assertEqual(
-            problems,
+            list(map(str, growths)),
             [
                 "threads grew by 8, by 5 without profilers",
                 "files grew by 10, by 5 without profilers",
@@ -878,28 +1037,46 @@ class LeakTest(unittest.TestCase):
             ],
         )
 
-    def test_a_leak_is_seen_each_time(self):
-        small, large = [ProcessSize(1, 1, 1)] * 2, [ProcessSize(1, 1, 1), ProcessSize(9, 1, 1)]
-        for measured, expected in (([small], 0), ([large, small], 0), ([large] * 3, 1)):
+    def test_a_leak_is_large_or_comes_again(self):
+        def grown(**members: int) -> list[ProcessSize]:
+            return [ProcessSize(1, 1, 1), dataclasses.replace(ProcessSize(1, 1, 1), **members)]
+
+        none, threads, files = grown(), grown(threads=9), grown(files=9)
+        memory, large = grown(memory=60_002), grown(threads=10)
+        for measured, excused, expected in (
+            ([none], 0, None),
+            ([threads, none], 1, None),
+            # Each time something else has grown.
+            ([threads, files, none], 2, None),
+            ([threads, files, memory], 0, "leak: threads grew by 8, .*; then files grew by 8, .*; then memory grew by"),
+            ([threads, threads], 0, "leak: threads grew by 8, by 0 without profilers; then threads grew by 8, "),
+            ([files, threads, files], 0, "leak: files .*; then threads .*; then files "),
+            ([large], 0, "leak: threads grew by 9, by 0 without profilers$"),
+        ):
             run = stress.Run(Path("strobe"), Path("."), Totals(), True)
-            plays = [mock.Mock(failures=[], sizes=sizes) for size in measured for sizes in (small, size)]
+            plays = [mock.Mock(failures=[], sizes=sizes) for size in measured for sizes in (none, size)]
             run.play = mock.Mock(side_effect=plays)
             failures = run.leaks(episode(feature="leaks"))
-            self.assertEqual(len(failures), expected)
+            self.assertEqual(len(failures), 0 if expected is None else 1, failures)
+            if expected is not None:
+                self.assertRegex(failures[0].what, f"^{expected}")
             self.assertEqual(run.play.call_count, len(plays))
-            self.assertEqual(run.excuses.hits, {"leak-unrepeated": 1} if len(measured) == 2 else {})
+            self.assertEqual(run.excuses.hits, {"leak-unrepeated": excused} if excused else {})
 
 
 class SamplerRestTest(unittest.TestCase):
     """The sampling thread, once nothing is profiled any more."""
 
-    def rest(self, looks: Iterator[int], workers: dict[int, int], is_excused=True) -> mock.Mock:
-        """Each of `looks` says how often the thread has gone to sleep by then."""
+    def rest(self, looks: Iterator[int], worker_runs: bool | None, is_excused=True) -> mock.Mock:
+        """Each of `looks` says how often the thread has gone to sleep by then. There may be a worker that runs."""
 
-        def switches_of(name: str) -> dict[int, int]:
-            return workers if name == stress.WORKER_THREAD else {1: next(looks)}
+        def processor_time_of(name: str) -> dict[int, float]:
+            self.assertEqual(name, stress.WORKER_THREAD)
+            return {} if worker_runs is None else {2: time.monotonic() if worker_runs else 7.0}
 
-        play = mock.Mock(browser=mock.Mock(switches_of=switches_of, pids=lambda: []))
+        browser = mock.Mock(pids=lambda: [], processor_time_of=processor_time_of)
+        browser.switches_of = lambda name: {1: next(looks)}
+        play = mock.Mock(browser=browser)
         play.excuse.return_value = is_excused
         play.hang.side_effect = stress.Stuck
         with (
@@ -913,33 +1090,38 @@ class SamplerRestTest(unittest.TestCase):
 
     def test_it_sleeps(self):
         looks = iter([7, 9, 9])
-        play = self.rest(looks, workers={})
+        play = self.rest(looks, worker_runs=None)
         play.hang.assert_not_called()
         play.excuse.assert_not_called()
         self.assertEqual(list(looks), [])
 
     def test_it_does_not_sleep(self):
-        play = self.rest(itertools.count(), workers={})
-        self.assertRegex(play.hang.call_args.args[0], "^hang: the sleep of the sampling thread has not come")
+        # A worker that only waits is no reason.
+        for worker_runs in (None, False):
+            play = self.rest(itertools.count(), worker_runs)
+            self.assertRegex(play.hang.call_args.args[0], "^hang: the sleep of the sampling thread has not come")
+            play.excuse.assert_not_called()
 
     def test_it_does_not_sleep_while_a_worker_runs(self):
-        play = self.rest(itertools.count(), workers={2: 3})
+        play = self.rest(itertools.count(), worker_runs=True)
         play.hang.assert_not_called()
         play.excuse.assert_called_once_with(exemptions.UNENDED_WORKER)
 
-
     def test_it_does_not_sleep_while_a_worker_runs_that_is_not_excused(self):
-        play = self.rest(itertools.count(), workers={2: 3}, is_excused=False)
+        play = self.rest(itertools.count(), worker_runs=True, is_excused=False)
         self.assertRegex(play.hang.call_args.args[0], "^hang: the sleep of the sampling thread has not come")
 
 
 class OwnHangTest(unittest.TestCase):
     """A browser that is low on memory."""
 
-    def failures(self, measured: list[str], control: list[str]) -> list[str]:
+    def failures(self, measured: list[str], control: list[str], collects: int = 0) -> list[str]:
+        """`collects` says how often the stacks of the control have shown that it only collects garbage."""
+
         def play(run, one, profile, label=""):
             found = [Failure(1, 2, one.feature, what) for what in (measured if profile else control)]
-            return mock.Mock(failures=found)
+            hits = {"hang-collecting": 1} if collects and not profile else {}
+            return mock.Mock(failures=found, excuses=mock.Mock(hits=hits))
 
         self.totals = Totals()
         run = stress.Run(Path("strobe"), Path("."), self.totals, True)
@@ -948,18 +1130,29 @@ class OwnHangTest(unittest.TestCase):
         return [failure.what for failure in self.totals.failures]
 
     def test_a_hang_without_profilers_is_servos(self):
-        self.assertEqual(self.failures(["hang: x", "crash"], ["hang: y"]), ["crash"])
+        x, y = f"hang: x{watchdog.BUSY}9 s", f"hang: y{watchdog.BUSY}9 s"
+        self.assertEqual(self.failures([x, "crash"], [y]), ["crash"])
+        self.assertEqual(self.totals.exemptions["hang-of-servos"], 1)
+        self.assertEqual(self.failures([x], [], collects=1), [])
         self.assertEqual(self.totals.exemptions["hang-of-servos"], 1)
 
+    def test_a_hang_of_a_browser_that_does_nothing_is_ours(self):
+        busy, idle = f"hang: x{watchdog.BUSY}9 s", "hang: x; it was idle: 0 s"
+        self.assertEqual(self.failures([idle], [idle]), [idle])
+        self.assertEqual(self.failures([idle], [busy]), [idle])
+        self.assertEqual(self.failures([busy], [idle]), [busy])
+        self.assertEqual(self.totals.exemptions["hang-of-servos"], 0)
+
     def test_a_hang_only_with_profilers_is_ours(self):
-        self.assertEqual(self.failures(["hang: x", "crash"], ["crash"]), ["hang: x", "crash"])
-        self.assertEqual(self.failures(["crash"], ["hang: y"]), ["crash"])
+        x, y = f"hang: x{watchdog.BUSY}9 s", f"hang: y{watchdog.BUSY}9 s"
+        self.assertEqual(self.failures([x, "crash"], ["crash"]), [x, "crash"])
+        self.assertEqual(self.failures(["crash"], [y]), ["crash"])
         # A crash of the control run is a failure in any case.
         crash = "crash of process 12 by SIGSEGV"
-        self.assertEqual(self.failures(["hang: x"], [crash]), ["hang: x", crash])
+        self.assertEqual(self.failures([x], [crash]), [x, crash])
         self.assertEqual(self.totals.exemptions["hang-of-servos"], 0)
-        self.assertEqual(self.failures(["hang: x"], ["hang: y", crash]), [crash])
-        self.assertEqual(self.failures(["crash"], ["hang: y"]), ["crash"])
+        self.assertEqual(self.failures([x], [y, crash]), [crash])
+        self.assertEqual(self.failures(["crash"], [y]), ["crash"])
         self.assertEqual(self.totals.exemptions["hang-of-servos"], 0)
 
 
@@ -992,7 +1185,9 @@ class ReportTest(unittest.TestCase):
 
 
 class CommandTest(unittest.TestCase):
-    def stress(self, *, minutes=1e-9, seed=1, number=None, features=(), outcomes=((),), counts=()) -> str:
+    def stress(
+        self, *, minutes=1e-9, seed=1, number=None, features=(), outcomes=((),), counts=(), profile=True
+    ) -> str:
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.episodes = []
 
@@ -1000,6 +1195,7 @@ class CommandTest(unittest.TestCase):
             self.episodes.append(one.number)
             run.totals.failures += outcomes[(len(self.episodes) - 1) % len(outcomes)]
             run.totals.add(dict(counts))
+            run.totals.episodes = {"programs": 1}
 
         with (
             mock.patch.dict(os.environ, {build.BINARY_VARIABLE: sys.executable, quarantine.VARIABLE: quarantine.OFF}),
@@ -1008,7 +1204,7 @@ class CommandTest(unittest.TestCase):
             contextlib.redirect_stdout(io.StringIO()) as output,
         ):
             try:
-                stress.stress(minutes, seed, number, list(features), release=False)
+                stress.stress(minutes, seed, number, list(features), release=False, profile=profile)
             finally:
                 for figures in (folder / "stress").glob(f"seed-{seed}*.json"):
                     self.saved = json.loads(figures.read_text())
@@ -1037,6 +1233,25 @@ class CommandTest(unittest.TestCase):
     def test_failures_fail(self):
         with self.assertRaisesRegex(MachError, "1 failures, see above"):
             self.stress(number=1, outcomes=[[Failure(1, 1, "x", "crash")]])
+
+    def test_no_sample_with_a_stack_fails(self):
+        counts = {"turns": report.LEAST_TURNS + 1, "samples": 9}
+        with self.assertRaisesRegex(MachError, "1 failures, see above"):
+            self.stress(number=7, counts=counts)
+        [failure] = self.saved["failures"]
+        self.assertEqual(failure["what"], f"no sample has a stack, in {counts['turns']} turns of event loops")
+        self.assertEqual((failure["episode"], failure["feature"]), (7, "programs"))
+        with mock.patch.object(stress.time, "monotonic", side_effect=[i * 20.0 for i in range(100)]):
+            with self.assertRaisesRegex(MachError, "1 failures, see above"):
+                self.stress(minutes=2, counts=counts)
+        [failure] = self.saved["failures"]
+        text = Failure(**failure).text(" --release")
+        self.assertRegex(text, r"^seed 1, the run \(programs\): no sample")
+        self.assertTrue(text.endswith("again: ./mach stress --seed 1 --release"), text)
+        self.stress(number=7, counts=counts | {"samplesWithStack": 1})
+        self.stress(number=7, counts=counts, profile=False)
+        # The browsers ended before their pages had begun.
+        self.stress(number=7, counts=counts | {"turns": report.LEAST_TURNS})
 
     def test_a_configuration_of_the_engines_changes(self):
         with self.assertRaisesRegex(MachError, r"the features are .*engine-changes:100us\|1ms,page\|worker,s"):

@@ -172,15 +172,27 @@ class Browser:
 
     def switches_of(self, beginning: str) -> dict[int, int]:
         """How often each thread whose name has this beginning has gone to sleep, by its id."""
-        switches = {}
+        return {task: int(SLEEPS.search(text)[1]) for task, text in self._of_threads(beginning, "status").items()}
+
+    def processor_time_of(self, beginning: str) -> dict[int, float]:
+        """The processor time of each thread whose name has this beginning, in seconds, by its id."""
+        return {task: int(text.split()[0]) / 1e9 for task, text in self._of_threads(beginning, "schedstat").items()}
+
+    def thread_names(self) -> set[str]:
+        """The names of its threads, as the kernel cuts them."""
+        return {text.rstrip("\n") for text in self._of_threads("", "comm").values()}
+
+    def _of_threads(self, beginning: str, file: str) -> dict[int, str]:
+        """A file in /proc of each thread whose name has this beginning, by the thread's id."""
+        texts = {}
         for pid in self.pids():
             with contextlib.suppress(OSError):
                 for task in threads_of(pid):
+                    folder = Path(f"/proc/{pid}/task/{task}")
                     with contextlib.suppress(OSError):
-                        status = Path(f"/proc/{pid}/task/{task}/status").read_text()
-                        if status.startswith(f"Name:\t{beginning}"):
-                            switches[task] = int(SLEEPS.search(status)[1])
-        return switches
+                        if (folder / "comm").read_text(errors="replace").startswith(beginning):
+                            texts[task] = (folder / file).read_text(errors="replace")
+        return texts
 
     def cores(self) -> list[crashes.Core]:
         """The cores of its processes that crashed."""

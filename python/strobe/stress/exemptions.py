@@ -34,6 +34,20 @@ SAYS = "strobe: "
 # Stands between the page and the reason.
 CRASHED = " crashed: "
 ENGINE_DID_NOT_SHUT_DOWN = "the engine did not shut down within"
+# The names of threads that run scripts begin with these: those of documents, of dedicated and of shared workers.
+DOCUMENT_THREAD, WORKER_THREAD, SHARED_WORKER_THREAD = "Script#", "WW:", "SWW:"
+SCRIPT_THREADS = (DOCUMENT_THREAD, WORKER_THREAD, SHARED_WORKER_THREAD)
+
+# In the stacks that gdb prints: the name of a thread, and a function.
+THREAD_NAME = re.compile(r'^[^\n]*"([^"\n]*)"')
+FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(.*)$", re.MULTILINE)
+# The innermost function of a thread that waits.
+WAITS = re.compile(r"^(?:syscall|epoll_wait|\w*poll|\w*futex_\w+|\w*nanosleep\w*|\w*(?:recv|read)\w*) \(")
+# A collection of garbage, and what begins one because there is no room for an object.
+COLLECTS = re.compile(r"\bjs::gc::GCRuntime::(?:collect|minorGC|gcCycle)\(")
+ALLOCATES = re.compile(r"\bjs::gc::CellAllocator::|\bjs::gc::GCRuntime::attemptLastDitchGC\(")
+# Our code, in Rust, in C++ and among Servo's.
+OURS = re.compile(r"\bjs_profiler|\bprofile_recorder|\bstrobe(?:::|_)|\bdom::profiler\b")
 
 
 @dataclass(frozen=True)
@@ -67,8 +81,13 @@ class Circumstances:
     was_ready: bool = True
     # Whether every window that the browser was started with may have been in a process that was killed.
     lost_all_pages: bool = False
+    # How many pages have sent no more heartbeats with an exemption.
+    lost_pages: int = 0
     # Whether the browser had no processor on which it could have ended in time.
     was_starved: bool = False
+    # The names of its threads when it was last seen, and whether it did nothing in the last seconds before.
+    last_threads: frozenset[str] = frozenset()
+    ended_idly: bool = False
     # Threads with an excused panic for lack of memory.
     denied: set[str] = field(default_factory=set)
     # How many pages, and how many processes, have crashed with an exemption.
@@ -130,9 +149,21 @@ def _goes_away(circumstances: Circumstances, panic: Panic | None, match: re.Matc
     return bool(removed) or has_left or _ending(circumstances, panic, match)
 
 
+def _only_shared_workers_are_left(circumstances: Circumstances) -> bool:
+    left = [name for name in circumstances.last_threads if name.startswith(SCRIPT_THREADS)]
+    return bool(left) and all(name.startswith(SHARED_WORKER_THREAD) for name in left)
+
+
 ENDING = State("while the browser ends", _ending)
 FRAMES_GO = State("where frames were added, and then one was removed or a page left", _goes_away)
-KILLED = State("after a process of pages was killed", lambda known, *_: bool(known.killed))
+# A page has its own process, so a kill takes no more than one of the pages that are watched.
+KILLED_FOR_EACH = State(
+    "after a process of pages was killed for each such page", lambda known, *_: len(known.killed) > known.lost_pages
+)
+KILLED_AND_IDLE = State(
+    "after a process of pages was killed, where the browser did nothing while it ended",
+    lambda known, *_: bool(known.killed) and known.ended_idly,
+)
 OF_KILLED = State("of a process that was killed", lambda known, _, match: int(match.group(1)) in known.killed)
 SHORT_OF_MEMORY = State("in episodes about low memory", lambda known, *_: known.episode.short_of_memory)
 AFTER_DENIAL = State(
@@ -143,7 +174,10 @@ PROCESS_GONE = State(
     "after a process of pages was killed, or has ended itself for lack of memory",
     lambda known, *_: bool(known.killed or known.aborted),
 )
-SHARED_WORKERS = State("where a shared worker was started", lambda known, *_: "sharedWorkers" in known.counts)
+SHARED_WORKERS = State(
+    "where of all threads that run scripts only those of shared workers are left",
+    lambda known, *_: "sharedWorkers" in known.counts and _only_shared_workers_are_left(known),
+)
 STARVED = State("where the browser waited for a processor while it ended", lambda known, *_: known.was_starved)
 SIGNALLED_EARLY = State(
     "where a signal comes before the first heartbeat",
@@ -370,7 +404,7 @@ UNENDED = (
     Exemption(
         "kill-unnoticed",
         "Servo waits for a message that a killed process would have sent.",
-        KILLED,
+        KILLED_AND_IDLE,
         1,
     ),
     Exemption("end-starved", "The browser had no processor on which it could have ended in time.", STARVED, 1),
@@ -383,13 +417,24 @@ EARLY_RECORDING = Exemption(
 )
 OWN_END = Exemption("own-end", "The browser ends when it has no page left.", NO_PAGES, 1)
 LOST_PAGE = Exemption(
-    "page-killed", "The page's process may have been killed, so the page sends no heartbeats.", KILLED, 3
+    "page-killed", "The page's process may have been killed, so the page sends no heartbeats.", KILLED_FOR_EACH, 3
 )
 UNENDED_WORKER = Exemption(
     "worker-unended", "Servo has terminated a worker, but its script still runs and is profiled.", TERMINATED_WORKERS, 3
 )
+# An episode forces ten samples at most.
 UNFORCED_SAMPLE = Exemption(
-    "sample-unforced", "A forced sample is refused, because a thread could not be stopped.", FORCED, 10
+    "sample-unforced",
+    "A forced sample is refused, because a thread could not be stopped.",
+    FORCED,
+    3,
+    re.compile(r": unknown error: \d+ profiling sessions have no sample: their thread could not be sampled$"),
+)
+COLLECTING_HANG = Exemption(
+    "hang-collecting",
+    "The engine's heap is full, so that it collects garbage whenever an object is made.",
+    SHORT_OF_MEMORY,
+    1,
 )
 OWN_HANG = Exemption(
     "hang-of-servos",
@@ -418,6 +463,7 @@ EXEMPTIONS = (
     LOST_PAGE,
     UNENDED_WORKER,
     UNFORCED_SAMPLE,
+    COLLECTING_HANG,
     OWN_HANG,
     UNREPEATED_LEAK,
 )
@@ -484,12 +530,44 @@ class Excuses:
 
     def judge_deadlock(self, stacks: str, circumstances: Circumstances) -> bool:
         """Whether stacks, as gdb prints them, show a deadlock that is excused."""
-        threads = re.split(r"^Thread \d+ ", stacks, flags=re.MULTILINE)
+        threads = _threads(stacks)
         return any(
             all(any(waits.search(thread) for thread in threads) for waits in deadlock.waits)
             and self.take(deadlock, circumstances)
             for deadlock in SERVO_DEADLOCKS
         )
+
+
+    def judge_collections(self, stacks: str, circumstances: Circumstances) -> bool:
+        """Whether stacks, as gdb prints them, show an engine that does nothing but collect garbage, and is excused."""
+        return only_collects(stacks) and self.take(COLLECTING_HANG, circumstances)
+
+
+def only_collects(stacks: str) -> bool:
+    """Whether every thread that runs scripts waits, or is in a collection that an allocation has begun.
+
+    There must be such a collection, and none of these threads may be in our code. Without a debugger there is no
+    function to be seen.
+    """
+    collects = False
+    for thread in _threads(stacks):
+        name = THREAD_NAME.match(thread)
+        if name is None or not name.group(1).startswith(SCRIPT_THREADS):
+            continue
+        frames = FRAME.findall(thread)
+        if not frames or any(OURS.search(frame) for frame in frames):
+            return False
+        collections = [at for at, frame in enumerate(frames) if COLLECTS.search(frame)]
+        # The innermost function is the first.
+        if collections and any(ALLOCATES.search(frame) for frame in frames[collections[-1] :]):
+            collects = True
+        elif not WAITS.match(frames[0]):
+            return False
+    return collects
+
+
+def _threads(stacks: str) -> list[str]:
+    return re.split(r"^Thread \d+ ", stacks, flags=re.MULTILINE)
 
 
 def without_queries(text: str) -> str:

@@ -10,7 +10,11 @@ from ..bench.sample_counts import SampleCounts
 from ..crashes import CRASH
 from ..table import text_table
 from .exemptions import EXEMPTIONS
-from .watchdog import HANG
+from .watchdog import BUSY, HANG
+
+# The event loops of a run do more turns than this, unless its browsers end before their pages have begun. With so many,
+# dozens of profilers were started.
+LEAST_TURNS = 500
 
 # Rows of the report, by the keys of the counts that tests/stress posts and stress.py keeps.
 ROWS = {
@@ -57,7 +61,8 @@ class Failure:
     """A failure, and how to repeat it."""
 
     seed: int
-    episode: int
+    # None for a failure of the run.
+    episode: int | None
     feature: str
     what: str
     # Files with more details.
@@ -68,17 +73,23 @@ class Failure:
         return self.what.startswith(HANG)
 
     @property
+    def is_busy_hang(self) -> bool:
+        return self.is_hang and BUSY in self.what
+
+    @property
     def is_crash(self) -> bool:
         return self.what.startswith(CRASH)
 
     def command(self, more: str) -> str:
+        episode = "" if self.episode is None else f" --episode {self.episode}"
         # An episode of one configuration is not in the plan of the seed.
         feature = f" --feature {self.feature}" if ":" in self.feature else ""
-        return f"./mach stress --seed {self.seed} --episode {self.episode}{feature}{more}"
+        return f"./mach stress --seed {self.seed}{episode}{feature}{more}"
 
     def text(self, more: str) -> str:
         """`more` has further arguments of the command that repeats it."""
-        lines = [f"seed {self.seed}, episode {self.episode} ({self.feature}): {self.what}"]
+        where = "the run" if self.episode is None else f"episode {self.episode}"
+        lines = [f"seed {self.seed}, {where} ({self.feature}): {self.what}"]
         lines += [f"  saved: {place}" for place in self.saved]
         return "\n".join([*lines, f"  again: {self.command(more)}"])
 
@@ -101,6 +112,12 @@ class Totals:
     def excuse(self, hits: dict[str, int]):
         for name, number in hits.items():
             self.exemptions[name] += number
+
+    def what_was_not_sampled(self) -> list[str]:
+        """What the traces of a run with profilers should have had. Without it their checks mean nothing."""
+        if self.counts.get("samplesWithStack") or self.counts.get("turns", 0) <= LEAST_TURNS:
+            return []
+        return [f"no sample has a stack, in {self.counts['turns']} turns of event loops"]
 
     def report(self, more: str) -> str:
         rows = [["what", "number"]]

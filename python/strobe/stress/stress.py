@@ -35,6 +35,7 @@ from .browser import Browser, free_port, is_running, save_stacks
 from .changes import CONFIGURATIONS, LEAST_SECONDS
 from .episode import Episode, Step
 from .exemptions import (
+    COLLECTING_HANG,
     CRASHED,
     EARLY_RECORDING,
     EARLY_SIGNAL,
@@ -49,6 +50,7 @@ from .exemptions import (
     UNENDED_WORKER,
     UNFORCED_SAMPLE,
     UNREPEATED_LEAK,
+    WORKER_THREAD,
     Circumstances,
     Excuses,
     Exemption,
@@ -59,7 +61,7 @@ from .exemptions import (
 )
 from .plan import FEATURES, SITES, make_changes_episode, make_episode
 from .report import Failure, Totals
-from .watchdog import BOUND, Watchdog, read_activity
+from .watchdog import BOUND, BUSY, BUSY_SHARE, Activity, Watchdog, read_activity
 from .webdriver import Driver, Refused
 
 LARGEST_SEED = 2**32 - 1
@@ -71,6 +73,10 @@ ENDING_BOUND = 8.0
 LAST_BOUND = 30.0
 # A browser that waited for a processor for this many seconds could not have ended in time.
 STARVED = 2.0
+# Seconds over which it is seen whether a browser does anything.
+IDLE_SPAN = 2.0
+# Seconds between looks at the names of its threads, of which there are dozens.
+NAMES_INTERVAL = 0.5
 # Seconds in which a page that survives the kill of a process must have sent a heartbeat.
 KILL_BOUND = 30.0
 # The most failures found by pages that count in an episode: a page can find the same one again and again.
@@ -82,6 +88,8 @@ MORE_THREADS = 2
 MORE_FILES = 4
 MORE_MEMORY = 60_000  # kB
 LEAK_ATTEMPTS = 3
+# What grows by this many times as much is a leak, even if it does so only once.
+LARGE_LEAK = 4
 # How many turns the page does before each measurement.
 LEAK_TURNS = (100, 200, 100)
 # glibc gives the system what was freed. By default it keeps more the larger the blocks are, up to some 300 MB after
@@ -92,8 +100,6 @@ LEAK_ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": "131072",  # bytes
 }
 
-# The names of threads of dedicated workers begin with this.
-WORKER_THREAD = "WW:"
 SAMPLER_THREAD = "JsSampler"
 # Seconds in which the sampling thread does not wake up if there are no sessions: longer than any interval.
 SAMPLER_REST = 2.0
@@ -158,7 +164,10 @@ def stress(
         totals.seconds = time.monotonic() - started
         if configuration is not None:
             missing = changes.what_was_not_done(totals, profile)
-            totals.failures += [Failure(seed, episode or 0, configuration.name, what) for what in missing]
+            totals.failures += [Failure(seed, episode, configuration.name, what) for what in missing]
+        elif profile:
+            feature = ", ".join(totals.episodes)
+            totals.failures += [Failure(seed, episode, feature, what) for what in totals.what_was_not_sampled()]
         print(f"\n{totals.report(more)}\n\nThe figures are in {shown_from_here(figures)}")
         save(figures, binary, seed, totals)
     if configuration is not None:
@@ -239,15 +248,18 @@ class Run:
     def without_own_hangs(self, episode: Episode, failures: list[Failure]) -> list[Failure]:
         """The failures without those hangs that also happen without profilers.
 
-        An engine that is almost out of memory may do nothing but collect garbage.
+        An engine that is almost out of memory may do nothing but collect garbage. Then it is busy.
         """
         others = [failure for failure in failures if not failure.is_hang]
-        if len(others) == len(failures):
+        if not any(failure.is_busy_hang for failure in failures):
             return failures
-        control = self.play(episode, False, "-control").failures
+        control = self.play(episode, False, "-control")
         # A crash is a failure, whether it happens with profilers or without.
-        crashes = [failure for failure in control if failure.is_crash]
-        if not any(failure.is_hang for failure in control) or not self.excuse(OWN_HANG, episode):
+        crashes = [failure for failure in control.failures if failure.is_crash]
+        hangs_too = COLLECTING_HANG.name in control.excuses.hits or any(
+            failure.is_busy_hang for failure in control.failures
+        )
+        if not hangs_too or not self.excuse(OWN_HANG, episode):
             return failures + crashes
         return others + crashes
 
@@ -258,32 +270,53 @@ class Run:
     def leaks(self, episode: Episode) -> list[Failure]:
         """The leaks of a browser: what grows by more than without profilers.
 
-        What Servo keeps differs from run to run, so only growth in each attempt is a leak.
+        What Servo keeps differs from run to run, so what grows once by little is no leak. The attempts go on until in
+        one of them nothing grows.
         """
-        problems = []
-        for attempt in range(LEAK_ATTEMPTS):
+        attempts: list[list[Growth]] = []
+        while len(attempts) < LEAK_ATTEMPTS:
             control = self.play(episode, False, "-control")
             measured = self.play(episode, True)
             if control.failures or measured.failures:
                 return control.failures + measured.failures
-            problems = leaked(control.sizes, measured.sizes)
-            if not problems:
-                for _ in range(attempt):
-                    self.excuse(UNREPEATED_LEAK, episode)
+            growths = leaked(control.sizes, measured.sizes)
+            before = {growth.what for attempt in attempts for growth in attempt}
+            attempts.append(growths)
+            if not growths and all(self.excuse(UNREPEATED_LEAK, episode) for _ in attempts[:-1]):
                 return []
-        what = f"leak, {LEAK_ATTEMPTS} times: {'; '.join(problems)}"
-        return [Failure(episode.seed, episode.number, episode.feature, what)]
+            if any(growth.is_large or growth.what in before for growth in growths):
+                break
+        told = "; then ".join("; ".join(map(str, growths)) or "nothing" for growths in attempts)
+        return [Failure(episode.seed, episode.number, episode.feature, f"leak: {told}")]
 
 
-def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[str]:
+@dataclasses.dataclass(frozen=True)
+class Growth:
+    """What has grown by more than it may."""
+
+    what: str
+    grown: int
+    # In the control.
+    usual: int
+    allowed: int
+
+    @property
+    def is_large(self) -> bool:
+        return self.grown > self.usual + LARGE_LEAK * self.allowed
+
+    def __str__(self):
+        unit = " kB" if self.what == "memory" else ""
+        return f"{self.what} grew by {self.grown}{unit}, by {self.usual}{unit} without profilers"
+
+
+def leaked(control: list[ProcessSize], measured: list[ProcessSize]) -> list[Growth]:
     """What has grown, from the first size to the last, by more than in the control."""
-    problems = []
+    growths = []
     for name, allowed in (("threads", MORE_THREADS), ("files", MORE_FILES), ("memory", MORE_MEMORY)):
         grown, usual = (getattr(sizes[-1], name) - getattr(sizes[0], name) for sizes in (measured, control))
         if grown > usual + allowed:
-            unit = " kB" if name == "memory" else ""
-            problems.append(f"{name} grew by {grown}{unit}, by {usual}{unit} without profilers")
-    return problems
+            growths.append(Growth(name, grown, usual, allowed))
+    return growths
 
 
 def is_fatal(line: str) -> bool:
@@ -336,6 +369,10 @@ class Play:
         self.settled = set()
         self.identities: dict[str, str] = {}
         self.last_kill: float | None = None
+        # Moments in the last seconds, with the processor time that the browser had taken by then, and when the names of
+        # its threads were read.
+        self.noted: deque[tuple[float, float]] = deque()
+        self.names_noted = float("-inf")
         # The other circumstances are known at the end.
         self.known = Circumstances(episode, self.counts)
         self.excuses = Excuses()
@@ -465,6 +502,7 @@ class Play:
         if has_ended or self.has_crashed():
             raise Stuck
         activity = read_activity(pids)
+        self.note(activity)
         with self.lock:
             last_beat = dict(self.last_beat)
         for window, watchdog in list(self.watchdogs.items()):
@@ -476,10 +514,31 @@ class Play:
                 # Servo notices a lost page only when it has a message for it.
                 if watchdog.counted > scaled(KILL_BOUND):
                     del self.watchdogs[window]
-                    if not self.excuse(LOST_PAGE):
+                    if self.excuse(LOST_PAGE):
+                        self.known.lost_pages += 1
+                    else:
                         self.fail(f"page {window} has sent no heartbeat since a process was killed")
             elif verdict is not None:
                 self.hang(verdict)
+
+    def note(self, activity: Activity):
+        """Notes what the browser does, in case it ends before the next look."""
+        now = time.monotonic()
+        self.noted.append((now, activity.ran))
+        while now - self.noted[0][0] > IDLE_SPAN:
+            self.noted.popleft()
+        if now - self.names_noted >= NAMES_INTERVAL:
+            names = frozenset(self.browser.thread_names())
+            # A browser that is just ending may have only some of its threads.
+            if self.browser.poll() is None:
+                self.known.last_threads, self.names_noted = names, now
+
+    def was_idle(self) -> bool:
+        """Whether the browser did nothing in the last seconds in which it was seen."""
+        if len(self.noted) < 2:
+            return False
+        (first, ran_before), (last, ran) = self.noted[0], self.noted[-1]
+        return ran - ran_before <= (last - first) * BUSY_SHARE
 
     def has_crashed(self) -> bool:
         """Whether a process of a page has crashed, whose page will send no more heartbeats."""
@@ -510,7 +569,12 @@ class Play:
         self.judge_hang(verdict, place, save_stacks(self.browser, place))
 
     def judge_hang(self, verdict: str, place: Path, stacks: str):
-        if not self.excuses.judge_deadlock(stacks, self.known):
+        is_excused = self.excuses.judge_deadlock(stacks, self.known) or (
+            BUSY in verdict and self.excuses.judge_collections(stacks, self.known)
+        )
+        if is_excused:
+            print(f"  {self.episode.name}: with an exemption: {verdict}; {shown_from_here(place)}")
+        else:
             self.fail(verdict, [place])
         raise Stuck
 
@@ -569,12 +633,12 @@ class Play:
                     self.count("recordings")
                     self.driver.ask(f"forget?id={answer['recording']}&")
                 case "force-sample":
-                    if self.driver.force_sample():
-                        self.count("forcedSamples")
-                    elif not self.excuse(UNFORCED_SAMPLE):
-                        self.fail("a forced sample was refused")
+                    self.driver.force_sample()
+                    self.count("forcedSamples")
         except Refused as error:
-            self.fail(f"{step.what}: {error}")
+            is_known = step.what == "force-sample" and UNFORCED_SAMPLE.pattern.search(str(error))
+            if not is_known or not self.excuse(UNFORCED_SAMPLE):
+                self.fail(f"{step.what}: {error}")
         except MachError as error:
             # The browser has ended, or does not answer.
             self.look()
@@ -608,13 +672,17 @@ class Play:
         """
         watchdog = Watchdog("the sleep of the sampling thread")
         before = None
+        ran = self.browser.processor_time_of(WORKER_THREAD)
         while before != (switches := self.browser.switches_of(SAMPLER_THREAD)):
             before = switches
             rest_ends = time.monotonic() + SAMPLER_REST
             while time.monotonic() < rest_ends:
                 self.look()
                 if verdict := watchdog.look(read_activity(self.browser.pids())):
-                    if not self.browser.switches_of(WORKER_THREAD) or not self.excuse(UNENDED_WORKER):
+                    now = self.browser.processor_time_of(WORKER_THREAD)
+                    # A worker that waits for messages is not the reason.
+                    busy = sum(seconds - ran.get(thread, 0.0) for thread, seconds in now.items())
+                    if busy <= watchdog.elapsed * BUSY_SHARE or not self.excuse(UNENDED_WORKER):
                         self.hang(verdict)
                     return
                 time.sleep(LOOK)
@@ -669,6 +737,7 @@ class Play:
                 known.ending = min(known.ending, saved)
             browser.end()
         known.killed = browser.killed
+        known.ended_idly = self.was_idle()
         known.lost_all_pages = all(self.may_be_lost(self.last_beat.get(window)) for window in self.orders)
         self.take_found()
         self.await_processes()
@@ -719,13 +788,17 @@ class Play:
         place = Path(f"{self.stem}.stacks.txt")
         stacks = None
         while (status := browser.poll()) is None:
-            if verdict := watchdog.look(read_activity(browser.pids())):
+            activity = read_activity(browser.pids())
+            self.note(activity)
+            if verdict := watchdog.look(activity):
                 if stacks is not None:
                     self.judge_hang(verdict, place, stacks)
                 stacks = save_stacks(browser, place)
                 watchdog = Watchdog("the end of the browser, for the second time", bound=LAST_BOUND)
             time.sleep(LOOK / 2)
-        self.known.was_starved = stacks is None and watchdog.elapsed - watchdog.counted >= STARVED
+        # Otherwise it could have run for long enough to end, though it also waited.
+        had_no_time = watchdog.counted <= scaled(ENDING_BOUND)
+        self.known.was_starved = stacks is None and had_no_time and watchdog.elapsed - watchdog.counted >= STARVED
         return status
 
     def _attend_end(self):

@@ -25,6 +25,10 @@ BOUND = 60.0
 HARD_BOUND = 300.0
 # Begins each verdict.
 HANG = "hang: "
+# Stands in the verdict of a browser that used its processors.
+BUSY = "; it was busy: "
+# What takes more than this share of the time is busy.
+BUSY_SHARE = 0.25
 # States in /proc/PID/stat of a process that is stopped, by a signal or by a debugger.
 STOPPED = ("T", "t")
 
@@ -98,8 +102,8 @@ class Watchdog:
     def verdict(self) -> str | None:
         if self.counted <= scaled(self.bound) and self.elapsed <= scaled(HARD_BOUND):
             return None
-        how = "busy" if self.ran > self.elapsed / 4 else "idle"
+        how = BUSY if self.ran > self.elapsed * BUSY_SHARE else "; it was idle: "
         return (
             f"{HANG}{self.what} has not come in {self.elapsed:.0f} s, in {self.counted:.0f} of which the browser could "
-            f"have run; it was {how}: {self.ran:.1f} s of processor time"
+            f"have run{how}{self.ran:.1f} s of processor time"
         )

@@ -46,14 +46,10 @@ class Driver:
         self.post("/window", {"handle": self.tab})
         return self.post("/execute/sync", {"script": ASK, "args": [request]})
 
-    def force_sample(self) -> bool:
-        """Forces a sample of the first page. Returns False if it is refused, because a thread could not be stopped."""
-        try:
-            self.post("/window", {"handle": self.page})
-            self.post("/forcesample", {})
-        except Refused:
-            return False
-        return True
+    def force_sample(self):
+        """Forces a sample of the first page."""
+        self.post("/window", {"handle": self.page})
+        self.post("/forcesample", {})
 
     def get(self, path: str):
         return self.command("GET", f"/session/{self.session}{path}", None)
