@@ -305,6 +305,15 @@ class AccuracyTest(unittest.TestCase):
                 "loop at 10 ms: 2.00 % of the samples missing, more than 1 %",
             ],
         )
+        noise = Measurement(load=2.5).noise()
+        run = {"name": "loop", "interval": 10, "milliseconds": 1000, "timestamps": slow, "wrong": {"a": 1}}
+        self.assertEqual(
+            accuracy.report_busy({"busy": [run]}, noise)[1],
+            [
+                "loop at 10 ms: 98.98 % of the samples right, fewer than 99.5 %",
+                "loop at 10 ms: too noisy: the load of the machine was 2.50, of which about 1 was our own",
+            ],
+        )
         # Spacing is judged at 10 ms alone.
         self.assertEqual(self.busy(slow, interval=5)[1], [])
         self.assertEqual(len(self.busy([])[1]), 4)
@@ -325,6 +334,10 @@ class AccuracyTest(unittest.TestCase):
         crowd[0]["samples"] = 980
         _, missed = accuracy.report_crowd({"crowd": crowd})
         self.assertEqual(missed, ["1 of 3 profilers at 10 ms got 98.00 to 98.00 % of their samples"])
+        for samples in (980, 990):
+            crowd[0]["samples"] = samples
+            _, missed = accuracy.report_crowd({"crowd": crowd}, ["too noisy"])
+            self.assertEqual(missed, ["3 profilers at 10 ms: too noisy"])
 
     def test_a_failure(self):
         _, missed = accuracy.report(Measurement(failure="the browser ended"))
@@ -358,6 +371,15 @@ class StopsTest(unittest.TestCase):
             ({"frames": 512}, "depth 1000: the samples have 512 frames: the stacks are not whole"),
         ):
             self.assertEqual(stops.report(self.measured(**changed))[1], [missed])
+
+    def test_a_busy_machine_is_too_noisy(self):
+        for changed in ({}, {"median_10": 1510}):
+            measured = self.measured(**changed)
+            measured[10].load = 2.01
+            noise = "depth 10: too noisy: the load of the machine was 2.01, of which about 1 was our own"
+            self.assertEqual(stops.report(measured)[1], [noise])
+            measured[10].load = 2.0
+            self.assertEqual(len(stops.report(measured)[1]), len(changed))
 
     def test_nothing_is_no_success(self):
         measured = self.measured()
@@ -490,7 +512,8 @@ class CompareTest(unittest.TestCase):
     def compare(self, suite: str, measured, settings, measure=visits.measure_together) -> dict:
         saved = self.folder / "bench" / f"{suite}.json"
         # What the pages of this suite do not post has no report.
-        with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report"):
+        nothing = mock.Mock(return_value=figures.Report())
+        with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report", nothing):
             bench.compare(suite, measured, settings, saved, measure)
         self.output = output.getvalue()
         return json.loads(saved.read_text())
@@ -1113,7 +1136,16 @@ class FiguresTest(unittest.TestCase):
         self.check(self.trace(block=8.1), "longest block of the trace", "8.1 ms", False)
         self.check(self.trace(gzip_block=1.1), "longest block of json-gzip", "1.1 ms", False)
         self.check(self.trace(growth=2_500_000), "memory per sample without tables", "25 bytes", False)
-        self.check(self.trace(growth=-200_000), "memory per sample without tables", "-2 bytes", True)
+        # Less memory than before is noise.
+        negative = {limit.what: limit.verdict for limit in figures.report(self.trace(growth=-200_000)).limits}
+        self.assertEqual(negative.pop("memory per sample without tables"), "too noisy")
+        self.assertEqual(set(negative.values()), {"met"})
+        busy = self.trace()
+        for stop in busy["browsers"][0]["results"][0]["stops"]:
+            stop["controlBlock"] = 4.1
+        self.assertEqual(
+            [limit.verdict for limit in figures.report(busy).limits], ["met", "too noisy", "met", "too noisy", "met"]
+        )
         self.assertIn("-2 in the second half, to which hardly any stack is new; below 0", report_text(growth=-200_000))
         self.assertNotIn("noise", report_text())
         alone = self.trace()
@@ -1140,6 +1172,9 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual([limit.met for limit in report.limits], [True] * 2)
         self.check(self.start(milliseconds=5), "time of new Profiler()", "5.00 ms", False)
         self.check(self.start(after=1.03), "time of the functions right after", "1.030", False)
+        busy = self.start()
+        busy["browsers"][0]["results"][0]["control"]["milliseconds"] = 2.6
+        self.assertEqual([limit.verdict for limit in figures.report(busy).limits], ["too noisy", "met"])
         with self.assertRaisesRegex(MachError, "^start: Strobe: the profiler gave no sample with a stack"):
             figures.report(self.start(with_stack=0))
 
@@ -1205,21 +1240,33 @@ class HookFiguresTest(unittest.TestCase):
         note = "after 1000 scripts Strobe has +400 bytes more in use for each, of which the control is good to ±0"
         self.assertIn(note, report.notes)
 
-    def test_times_are_met_within_the_noise_of_the_control(self):
+    def test_limits_of_times(self):
         mean, worst = "kernels, geometric mean of the time", "kernels, worst time"
-        self.check(self.measured(kernel=1.002), mean, "1.002", "met")
-        self.check(self.measured(kernel=1.003), mean, "1.003", "missed")
-        [limit] = [limit for limit in figures.report(self.measured()).limits if limit.what == mean]
-        self.assertEqual(limit.wanted, "≤ 1.002, the control's noise")
-        self.check(self.measured(kernel=1.004), worst, "1.004 (JSON)", "met")
-        self.check(self.measured(kernel=1.005), worst, "1.005 (JSON)", "missed")
+        self.check(self.measured(kernel=1.005), mean, "1.005", "met")
+        self.check(self.measured(kernel=1.006), mean, "1.006", "missed")
+        self.check(self.measured(kernel=1.03), worst, "1.030 (JSON)", "met")
+        self.check(self.measured(kernel=1.031), worst, "1.031 (JSON)", "missed")
         # Faster is no failure.
         self.check(self.measured(kernel=0.9), mean, "0.900", "met")
-        self.check(self.measured(load=1.001), "time of a load", "1.001", "missed")
+        self.check(self.measured(load=1.03), "time of a load", "1.030", "met")
+        self.check(self.measured(load=1.031), "time of a load", "1.031", "missed")
         noisy = self.measured(again=1.012)
         self.check(noisy, mean, "1.000", "too noisy")
         self.check(noisy, "time of a load", "1.000", "met")
         self.check(self.measured(again=1.031), "time of a load", "1.000", "too noisy")
+        # The limit does not grow with the noise: not even if the control is right in the mean of the rounds.
+        varying = self.measured(kernel=1.006)
+        for result in varying["browsers"][1]["results"]:
+            if result["variant"] == "Servo again" and result["round"] != 2 and result["page"] == "kernels":
+                for kernel in result["kernels"]:
+                    factor = 1.02 if result["round"] else 1 / 1.02
+                    kernel["milliseconds"] = [factor * time for time in kernel["milliseconds"]]
+        self.check(varying, mean, "1.006", "too noisy")
+        # One round says nothing of the noise.
+        once = self.measured()
+        for browser in once["browsers"]:
+            browser["results"] = [result for result in browser["results"] if result["round"] == 0]
+        self.check(once, mean, "1.000", "too noisy")
         self.assertIn(
             "Servo: the control of the kernels' time is 1.012, not within 0.5% of 1", figures.report(noisy).text()
         )
@@ -1260,6 +1307,52 @@ class HookFiguresTest(unittest.TestCase):
             "| peak memory with the kernels | 1.000 | 1.000 | ≤ 1.01 | met |",
         ):
             self.assertIn(part, section)
+
+
+class JudgeTest(unittest.TestCase):
+    """What is missed, or cannot be told, ends the command with an error."""
+
+    @staticmethod
+    def limit(what: str, met: bool | None, mean: float = 1.0, **more) -> figures.Limit:
+        values = {"Strobe": "7 ms", "Other": "8 ms"}
+        return figures.Limit(what, values, {"Strobe": "1.1"}, "≤ 6 ms", met, (mean,), **more)
+
+    def test_what_is_met_and_what_is_not_compared(self):
+        figures.judge(figures.Report())
+        figures.judge(figures.Report(limits=[self.limit("a", True), self.limit("b", None)]))
+
+    def test_what_is_missed_or_too_noisy(self):
+        limits = [
+            self.limit("a", True),
+            self.limit("b", False),
+            self.limit("c", True, 1.02),
+            self.limit("d", False, is_noisy=True),
+            figures.Limit("e", {"Strobe": "-1 bytes"}, {}, "≤ 2 bytes", True, is_noisy=True),
+        ]
+        with self.assertRaises(MachError) as raised:
+            figures.judge(figures.Report(limits=limits))
+        self.assertEqual(
+            str(raised.exception),
+            "1 of the limits missed, 3 too noisy:\n  b: 7 ms, wanted ≤ 6 ms\n  c: too noisy, the control is 1.1\n"
+            "  d: too noisy, the control is 1.1\n  e: too noisy: -1 bytes",
+        )
+
+    def test_too_noisy_alone_is_an_error(self):
+        with self.assertRaisesRegex(MachError, "^0 of the limits missed, 1 too noisy:"):
+            figures.judge(figures.Report(limits=[self.limit("a", True), self.limit("b", True, 1.02)]))
+
+    def test_a_report_that_is_printed(self):
+        measurement = {"suite": "start"}
+        for limits, fails in (([self.limit("a", True)], False), ([self.limit("b", False)], True)):
+            report = mock.Mock(return_value=figures.Report(limits=limits))
+            with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report", report):
+                try:
+                    bench.print_report(measurement, Path("start.json"))
+                    self.assertFalse(fails)
+                except MachError:
+                    self.assertTrue(fails)
+            # It is shown in any case.
+            self.assertIn("The figures are in start.json; ", output.getvalue())
 
 
 class PerformanceDocsTest(unittest.TestCase):

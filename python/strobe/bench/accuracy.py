@@ -6,6 +6,7 @@
 
 import statistics
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlencode
@@ -54,7 +55,9 @@ def report(measurement: Measurement) -> tuple[str, list[str]]:
     """The tables, and the limits that are missed. The page's result is what accuracy.js posts."""
     parts, missed = [], []
     if measurement.result is not None:
-        for part in (report_busy, report_splits, report_crowd):
+        # Beside other programs samples come late or not at all, but they are as right.
+        noise = measurement.noise()
+        for part in (partial(report_busy, noise=noise), report_splits, partial(report_crowd, noise=noise)):
             text, more = part(measurement.result)
             parts.append(text)
             missed += more
@@ -76,8 +79,8 @@ def spacing(timestamps: list[float], interval: float, milliseconds: float) -> Sp
     return Spacing(statistics.median(differences), statistics.quantiles(differences, n=100)[98], missing)
 
 
-def report_busy(result: dict) -> tuple[str, list[str]]:
-    """Busy programs: how many samples have the right function, and when they came."""
+def report_busy(result: dict, noise: list[str] = ()) -> tuple[str, list[str]]:
+    """Busy programs: how many samples have the right function, and when they came, unless there is too much noise."""
     rows = [["busy with", "every", "samples", "right, %", "median, ms", "99th, ms", "missing, %"]]
     wrong_lines, missed = [], []
     for run in result["busy"]:
@@ -102,7 +105,7 @@ def report_busy(result: dict) -> tuple[str, list[str]]:
         if right < LEAST_RIGHT:
             missed.append(f"{what}: {right:.2f} % of the samples right, fewer than {LEAST_RIGHT:g} %")
         if interval == JUDGED_INTERVAL:
-            missed += [f"{what}: {problem}" for problem in _spacing_problems(apart, interval)]
+            missed += [f"{what}: {problem}" for problem in noise or _spacing_problems(apart, interval)]
     limits = (
         f"limits: right {LEAST_RIGHT:g} %; at {JUDGED_INTERVAL} ms median within {MOST_OFF_MEDIAN:g} %, "
         f"99th percentile within {MOST_OFF_99TH:g} %, missing {MOST_MISSING:g} %"
@@ -140,7 +143,7 @@ def report_splits(result: dict) -> tuple[str, list[str]]:
     return f"{text}\nlimit: within {MOST_OFF_SHARE:g} points", missed
 
 
-def report_crowd(result: dict) -> tuple[str, list[str]]:
+def report_crowd(result: dict, noise: list[str] = ()) -> tuple[str, list[str]]:
     """Many profilers at once: the samples of each, in % of those that were due, by interval."""
     shares: dict[float, list[float]] = {}
     for member in result["crowd"]:
@@ -153,7 +156,9 @@ def report_crowd(result: dict) -> tuple[str, list[str]]:
         figures = [min(group), statistics.median(group), max(group)]
         rows.append([str(len(group)), f"{interval:g} ms", *(f"{figure:.2f}" for figure in figures)])
         outside = [share for share in group if not least <= share <= most]
-        if outside:
+        if noise:
+            missed += [f"{len(group)} profilers at {interval:g} ms: {problem}" for problem in noise]
+        elif outside:
             missed.append(
                 f"{len(outside)} of {len(group)} profilers at {interval:g} ms got {min(outside):.2f} to "
                 f"{max(outside):.2f} % of their samples"

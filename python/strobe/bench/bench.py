@@ -15,7 +15,7 @@ from ..server import ALLOWING_HEADERS
 from . import browsers, compared_builds, performance_docs
 from .accuracy import accuracy
 from .browsers import Browser
-from .figures import report
+from .figures import judge, report
 from .floor import floor
 from .generated_script import Prepared, bundles, hot_functions
 from .hooks import hooks
@@ -163,9 +163,12 @@ def compare(
 
 
 def print_report(measurement: dict, saved: Path):
+    """Raises MachError unless every limit is met."""
     suite = measurement["suite"]
-    print(f"\n{report(measurement).text()}\n\nThe figures are in {shown_from_here(saved)}; ", end="")
+    found = report(measurement)
+    print(f"\n{found.text()}\n\nThe figures are in {shown_from_here(saved)}; ", end="")
     print(f"`./mach bench docs {suite}` puts them into docs/performance.md")
+    judge(found)
 
 
 def generated_scripts() -> Generated:

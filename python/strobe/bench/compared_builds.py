@@ -20,6 +20,7 @@ from ..setup import toolchain
 from . import accuracy, browsers, hooks, real, stops, visits
 from .browsers import Browser
 from .compared_figures import COUNTED, NEW, OLD, OLD_AGAIN, VARIANTS, compare_report, page_of_chain, part_report
+from .figures import judge
 from .hooks import visit_all
 from .measurement import Measurement
 from .visits import SECONDS_PER_VISIT, Generated, Visit, duration, measure_apart, measure_together
@@ -243,15 +244,10 @@ def finish(measurement: dict, saved: Path):
     """Prints the report. Raises MachError unless it shows that the new build is no worse."""
     report = compare_report(measurement)
     print(f"\n{report.text()}\n\nThe figures are in {shown_from_here(saved)}")
-    missed = [limit for limit in report.limits if limit.verdict == "missed"]
-    noisy = [limit for limit in report.limits if limit.verdict == "too noisy"]
-    lines = [f"{limit.what}: {limit.values[NEW]}, wanted {limit.wanted}" for limit in missed]
-    lines += [f"{limit.what}: too noisy, the control is {limit.controls[NEW]}" for limit in noisy]
-    if lines:
-        heading = (
-            f"the new build is not shown to be no worse: {len(missed)} of the limits missed, {len(noisy)} too noisy"
-        )
-        raise MachError("\n  ".join([f"{heading}:", *lines]))
+    try:
+        judge(report)
+    except MachError as error:
+        raise MachError(f"the new build is not shown to be no worse: {error}") from None
 
 
 def _digest(program: Path) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from ..errors import MachError
 from ..table import text_table
 from . import confidence
+from .machine import MOST_LOAD, noise_of
 
 # How far the geometric mean of a control may be from 1.
 CONTROL_BAND = 0.005
@@ -38,12 +39,17 @@ MOST_OF_MANY = 1.2
 LEAST_AT_ONCE = 100
 MOST_CREATION = 5.0  # ms
 MOST_SLOWER_AFTER = 1.02
+MOST_TIME_OF_HOOKS = 1.005
+MOST_KERNEL_OF_HOOKS = 1.03
+MOST_LOAD_OF_HOOKS = 1.03
 MOST_INSTRUCTIONS_OF_HOOKS = 1.003
 MOST_MEMORY_OF_HOOKS = 1.01
 # The band for counts, whose limits are closer to 1.
 COUNTED_BAND = 0.002
 # The band for a single kernel and for a load, whose noise is larger than that of the mean of all kernels.
 ROUGH_BAND = 0.03
+# A time in ms means nothing if its control, which should be near 0, is more than this share of its limit.
+CONTROL_SHARE = 0.5
 MOST_REAL_OVER_OTHER = 0.002
 MOST_REAL_AT_1_MS = 1.02
 MOST_START = 0.2  # ms
@@ -76,10 +82,12 @@ class Limit:
     # The ratios of the control on which the figure depends, and how far from 1 they may be.
     control_means: tuple[float, ...] = ()
     band: float = CONTROL_BAND
+    # Whether something else than such a ratio shows that the figure means nothing.
+    is_noisy: bool = False
 
     @property
     def verdict(self) -> str:
-        if not all(_in_band(mean, self.band) for mean in self.control_means):
+        if self.is_noisy or not all(_in_band(mean, self.band) for mean in self.control_means):
             return "too noisy"
         return {True: "met", False: "missed", None: "not compared"}[self.met]
 
@@ -116,6 +124,25 @@ class Report:
         tables = (*self.tables, self.limit_table())
         parts = [f"{table.caption}:\n{text_table(table.rows, left=(0,))}" for table in tables]
         return "\n\n".join([*parts, "\n".join(self.notes)]).rstrip()
+
+
+def judge(report: Report):
+    """Raises MachError unless every limit is shown to be met, as far as there is something to compare with."""
+    missed = [limit for limit in report.limits if limit.verdict == "missed"]
+    noisy = [limit for limit in report.limits if limit.verdict == "too noisy"]
+    if not missed and not noisy:
+        return
+    lines = [f"{len(missed)} of the limits missed, {len(noisy)} too noisy:"]
+    # The first browser is ours.
+    lines += [f"{limit.what}: {_first(limit.values)}, wanted {limit.wanted}" for limit in missed]
+    for limit in noisy:
+        control = f", the control is {_first(limit.controls)}" if limit.controls else f": {_first(limit.values)}"
+        lines.append(f"{limit.what}: too noisy{control}")
+    raise MachError("\n  ".join(lines))
+
+
+def _first(cells: dict[str, str]) -> str:
+    return next(iter(cells.values()), "")
 
 
 def _in_band(mean: float, band: float) -> bool:
@@ -553,13 +580,15 @@ def trace_report(measurement: dict) -> Report:
         ("longest block of json-gzip", "block", texts, MOST_GZIP_BLOCK),
     ):
         values = {name: _median(of_browser, key) for name, of_browser in of_browsers.items()}
+        controls = {name: _median(of_browser, "controlBlock") for name, of_browser in of_browsers.items()}
         result.limits.append(
             Limit(
                 what,
                 {name: f"{value:.1f} ms" for name, value in values.items()},
-                {name: f"{_median(of_browser, 'controlBlock'):.1f} ms" for name, of_browser in of_browsers.items()},
+                {name: f"{control:.1f} ms" for name, control in controls.items()},
                 f"≤ {most:g} ms",
                 ours in values and values[ours] <= most,
+                is_noisy=controls.get(ours, 0.0) > most * CONTROL_SHARE,
             )
         )
     result.limits.append(
@@ -569,6 +598,8 @@ def trace_report(measurement: dict) -> Report:
             {},
             f"≤ {MOST_BYTES_PER_SAMPLE:g} bytes",
             grown_later[ours] <= MOST_BYTES_PER_SAMPLE,
+            # No sample gives memory back.
+            is_noisy=grown_later[ours] < 0,
         )
     )
     return result
@@ -634,6 +665,7 @@ def start_report(measurement: dict) -> Report:
             {name: f"{of_step['control']:.2f} ms" for name, of_step in created.items()},
             f"< {MOST_CREATION:g} ms",
             created[ours]["measured"] < MOST_CREATION,
+            is_noisy=created[ours]["control"] > MOST_CREATION * CONTROL_SHARE,
         ),
         Limit(
             "time of the functions right after",
@@ -755,18 +787,23 @@ def with_range(ratio: float, of_rounds: list[float]) -> str:
     return f"{_ratio(ratio)} ({_ratio(min(of_rounds))} to {_ratio(max(of_rounds))})"
 
 
-def _within_noise(what: str, ratio: float, noise: float, control: float, band: float, kernel: str = "") -> Limit:
-    """The limit is the control's worst round. A control that was off by more than `band` makes it too noisy."""
-    most = round(1 + noise, 3)
-    shown = f"{_ratio(ratio)} ({kernel})" if kernel else _ratio(ratio)
-    wanted = f"≤ {_ratio(most)}, the control's noise"
-    return Limit(what, {STROBE: shown}, {STROBE: _ratio(control)}, wanted, _at_most(ratio, most), (1 + noise,), band)
-
-
 def bounded(what: str, figure: SideBySide, most: float, band: float, browser: str = STROBE) -> Limit:
     ratio, control = _ratio(figure.ratio), _ratio(figure.control)
     met = _at_most(figure.ratio, most)
     return Limit(what, {browser: ratio}, {browser: control}, f"≤ {most:g}", met, (figure.control,), band)
+
+
+def bounded_time(what: str, figure: SideBySide, most: float, band: float) -> Limit:
+    """Too noisy also if the standard error of the control over the rounds is not within the band."""
+    return replace(bounded(what, figure, most, band), control_means=(figure.control, 1 + figure.error))
+
+
+def _worst_time(kernels: dict[str, SideBySide]) -> Limit:
+    """The worst kernel is the noisiest one if the controls of any are off."""
+    worst = max(kernels, key=lambda name: kernels[name].ratio)
+    limit = bounded_time("kernels, worst time", kernels[worst], MOST_KERNEL_OF_HOOKS, ROUGH_BAND)
+    of_all = tuple(mean for kernel in kernels.values() for mean in (kernel.control, 1 + kernel.error))
+    return replace(limit, values={STROBE: f"{_ratio(kernels[worst].ratio)} ({worst})"}, control_means=of_all)
 
 
 def hooks_report(measurement: dict) -> Report:
@@ -817,12 +854,10 @@ def hooks_report(measurement: dict) -> Report:
     ]
     rows.append(["size of the program", f"{sizes[1] / 1e6:.1f} MB", "", _ratio(sizes[0] / sizes[1])])
     result.tables.append(Table(rows, "Loads, memory, instructions (the least of the rounds), and the program's file"))
-    worst = max(kernels, key=lambda name: kernels[name].ratio)
-    noisiest = max(of_kernel.noise for of_kernel in kernels.values())
     result.limits += [
-        _within_noise("kernels, geometric mean of the time", mean.ratio, mean.noise, mean.control, CONTROL_BAND),
-        _within_noise("kernels, worst time", kernels[worst].ratio, noisiest, kernels[worst].control, ROUGH_BAND, worst),
-        _within_noise("time of a load", load.ratio, load.noise, load.control, ROUGH_BAND),
+        bounded_time("kernels, geometric mean of the time", mean, MOST_TIME_OF_HOOKS, CONTROL_BAND),
+        _worst_time(kernels),
+        bounded_time("time of a load", load, MOST_LOAD_OF_HOOKS, ROUGH_BAND),
         *(bounded(what, of, MOST_INSTRUCTIONS_OF_HOOKS, COUNTED_BAND) for what, of in instructions.items()),
         *(bounded(what, of, MOST_MEMORY_OF_HOOKS, CONTROL_BAND) for what, of in memory.items()),
     ]
@@ -1105,6 +1140,7 @@ def _add_real_stops(result: Report, name: str, stops: dict[str, dict[str, dict]]
     for shown, of_interval in stops.items():
         header += [f"{shown}: stops", "median, µs", "99th, µs", "longest, µs", "missed, %", "unwalkable, %"]
         worst: dict[str, tuple[float, str]] = {"median": (0.0, ""), "99th percentile": (0.0, "")}
+        load = max(saved["load"] for saved in of_interval.values())
         for library, saved in of_interval.items():
             problems = [*saved["panics"], *([saved["failure"]] if saved["failure"] else [])]
             result.notes += [f"{name}, stops of {library} at {shown}: {problem}" for problem in problems]
@@ -1129,8 +1165,11 @@ def _add_real_stops(result: Report, name: str, stops: dict[str, dict[str, dict]]
                     {},
                     f"≤ {most:g} µs",
                     round(time, 1) <= most,
+                    is_noisy=load > MOST_LOAD,
                 )
             )
+        if load > MOST_LOAD:
+            result.notes.append(f"{name}, stops at {shown}: {noise_of(load)}")
     result.tables.append(Table([header, *rows.values()], "How long a sample stops the library, by the sampler's clock"))
 
 

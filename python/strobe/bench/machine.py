@@ -12,6 +12,13 @@ from pathlib import Path
 
 from .. import process
 
+# What the kernel calls the load of a machine counts our own work, about 1, and that of at most one other program then.
+MOST_LOAD = 2.0
+
+
+def noise_of(load: float) -> str:
+    return f"the load of the machine was {load:.2f}, of which about 1 was our own"
+
 
 @dataclass(frozen=True)
 class Machine:

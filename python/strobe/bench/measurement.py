@@ -17,7 +17,7 @@ from ..errors import MachError
 from ..run import read_result, shown_from_here, visit
 from ..server import PageServer
 from . import browsers
-from .machine import describe_machine
+from .machine import MOST_LOAD, describe_machine, noise_of
 from .process_size import ProcessSize, settled_size
 from .sample_counts import LOG_FILTER, LOGGED, PANIC, SampleCounts, StopDurations, read_counts, read_reasons, read_stops
 
@@ -57,6 +57,10 @@ class Measurement:
         """The failures that can happen in any measurement."""
         panics = [f"{len(self.panics)} threads panicked, the first: {self.panics[0]}"] if self.panics else []
         return panics + ([self.failure] if self.failure else [])
+
+    def noise(self) -> list[str]:
+        """Why times of the measurement mean nothing."""
+        return [f"too noisy: {noise_of(self.load)}"] if self.load > MOST_LOAD else []
 
     def save(self, place: Path):
         place.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")

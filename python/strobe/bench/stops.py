@@ -116,6 +116,8 @@ def _problems(chain: Chain, measurement: Measurement) -> list[str]:
     times = measurement.stops
     if times is None:
         return problems
+    if noise := measurement.noise():
+        return problems + noise
     for name, nanoseconds, most in (
         ("median", times.median, chain.most_median),
         ("99th percentile", times.percentile_99, chain.most_percentile_99),
