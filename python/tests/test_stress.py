@@ -837,7 +837,9 @@ class ExemptionTest(PlayCase):
         self.assertIsNone(judge(12))
         self.assertRegex(judge(12), "no more than 1 times")
         self.assertTrue(excuses.judge_page_crash("Send failed (Disconnected)", [], known))
-        known.killed = set()
+        known.keeps_cores = False
+        self.assertFalse(excuses.judge_page_crash("Send failed (Disconnected)", [], known))
+        known.keeps_cores, known.killed = True, set()
         self.assertFalse(excuses.judge_page_crash("Send failed (Disconnected)", [], known))
         self.assertEqual(excuses.hits, {"memory-reporter-unknown": 1, "page-process-gone": 1})
 
@@ -941,6 +943,11 @@ class ExemptionTest(PlayCase):
             self.assertEqual(self.failed(script), [f"the browser failed with status 1: {says[1]}"])
             says[1] = "strobe: a page's process cannot be recorded: no bricks"
             self.assertEqual(self.excused(script), {"shared-worker-unended": 1})
+
+    def test_whether_cores_are_kept(self):
+        self.assertTrue(self.play("counting").known.keeps_cores)
+        with mock.patch.object(crashes, "allow_cores", side_effect=MachError("no room")):
+            self.assertFalse(self.play("counting").known.keeps_cores)
 
     def test_an_end_before_any_page(self):
         known = {"was_ready": False}

@@ -90,6 +90,8 @@ class Circumstances:
     ended_idly: bool = False
     # Threads with an excused panic for lack of memory.
     denied: set[str] = field(default_factory=set)
+    # Whether each process that crashes leaves a core.
+    keeps_cores: bool = True
     # How many pages, and how many processes, have crashed with an exemption.
     crashed_pages: int = 0
     aborted: int = 0
@@ -170,9 +172,10 @@ AFTER_DENIAL = State(
     "in episodes about low memory, in a thread that was refused memory",
     lambda known, panic, _: known.episode.short_of_memory and panic.thread in known.denied,
 )
+# Where no core is kept, a process that crashed looks the same.
 PROCESS_GONE = State(
-    "after a process of pages was killed, or has ended itself for lack of memory",
-    lambda known, *_: bool(known.killed or known.aborted),
+    "after a process of pages was killed, or has ended itself for lack of memory, where cores are kept",
+    lambda known, *_: bool(known.killed or known.aborted) and known.keeps_cores,
 )
 SHARED_WORKERS = State(
     "where of all threads that run scripts only those of shared workers are left",

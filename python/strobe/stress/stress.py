@@ -738,6 +738,7 @@ class Play:
             browser.end()
         known.killed = browser.killed
         known.ended_idly = self.was_idle()
+        known.keeps_cores = browser.watch.no_core is None
         known.lost_all_pages = all(self.may_be_lost(self.last_beat.get(window)) for window in self.orders)
         self.take_found()
         self.await_processes()
