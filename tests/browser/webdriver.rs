@@ -41,6 +41,14 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// Whether the page's document had just been replaced by another. Servo sends a script to the thread of the
+    /// old document if it has not heard of the new one, and that thread no longer has the document.
+    fn is_between_documents(&self) -> bool {
+        self.error == "no such window" && self.message == "DocumentNotFound"
+    }
+}
+
 /// A browser with a session that drives it, until it is dropped or shut down.
 pub struct Driver {
     /// None when it has been shut down.
@@ -182,13 +190,19 @@ impl Driver {
         let deadline = Instant::now() + scaled(bound);
         // A document that has only begun to load has no root element, and expressions may ask for it.
         let condition = format!("return Boolean(document.documentElement && ({expression}));");
-        while self.execute(&condition) != true {
+        let parameters = json!({ "script": condition, "args": [] });
+        loop {
+            match self.post("/execute/sync", &parameters) {
+                Ok(value) if value == true => return true,
+                Ok(_) => {},
+                Err(failure) if failure.is_between_documents() => {},
+                Err(failure) => panic!("{expression}: {failure:?}"),
+            }
             if Instant::now() > deadline {
                 return false;
             }
             thread::sleep(RETRY_INTERVAL);
         }
-        true
     }
 
     /// The path of the commands for the first element that a selector matches.
