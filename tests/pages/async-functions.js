@@ -92,7 +92,8 @@ function afterFinally() {
 
 runTest(async () => {
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 100_000 });
-  for (let i = 0; i < 50; i++) {
+  // Each function works for 200 ms, so it has samples even if most are missed.
+  for (let i = 0; i < 200; i++) {
     await outer();
     await consumeAsync();
     await queueWaits().next();

@@ -5,7 +5,7 @@
 "use strict";
 
 function workAfter() {
-  return work(60);
+  return work(300);
 }
 
 runTest(() => new Promise((resolve, reject) => {

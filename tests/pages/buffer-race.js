@@ -9,7 +9,8 @@ function fillAndStop() {
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 3 });
   let events = 0;
   profiler.onsamplebufferfull = () => { events++; };
-  work(30);
+  // For much longer than three samples need, because a busy machine misses most of them.
+  work(200);
   return { promise: profiler.stop(), stopped: profiler.stopped, events: () => events };
 }
 

@@ -80,7 +80,7 @@ runTest(async () => {
   const whole = start(Number.MAX_SAFE_INTEGER);
   let manual;
   if (whole) {
-    for (let i = 0; i < 10; i++) {
+    for (let i = 0; i < 100; i++) {
       busy();
     }
     const trace = await whole.stop();

@@ -10,7 +10,7 @@ const NAMES = [
 ];
 
 function inner() {
-  return work(20);
+  return work(300);
 }
 
 runTest(async () => {
@@ -25,7 +25,7 @@ runTest(async () => {
       },
     });
   }
-  const profiler = new Profiler(Object.assign(Object.create(null), { sampleInterval: 1, maxBufferSize: 1000 }));
+  const profiler = new Profiler(Object.assign(Object.create(null), { sampleInterval: 1, maxBufferSize: 10_000 }));
   inner();
   const trace = await profiler.stop();
   const text = JSON.stringify(trace);

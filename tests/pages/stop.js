@@ -10,7 +10,7 @@ function stopInside(profiler) {
 
 async function stopThrice(profiler) {
   const states = [profiler.stopped];
-  work(50);
+  work(200);
   states.push(profiler.stopped);
   const first = profiler.stop();
   states.push(profiler.stopped);
