@@ -78,10 +78,11 @@ fn the_page_asks_its_server_by_its_token() {
     assert_eq!(answer[0], 200, "{answer}");
     // The same when the page navigates itself.
     driver.execute("location.reload();");
-    wait_for("a third token", || {
-        let third = driver.execute(TOKEN);
-        third.is_string() && third != json!(second)
-    });
+    let is_third = format!(
+        "![undefined, {}].includes(document.querySelector('meta[name=profiling-token]')?.content)",
+        json!(second)
+    );
+    assert!(driver.becomes_true(&is_third, BOUND), "no third token came");
 }
 
 #[test]
@@ -162,11 +163,12 @@ fn a_page_cannot_frame_it() {
                 json!(url)
             ));
             driver.post("/frame", &json!({ "id": 0 })).unwrap();
-            wait_for(&format!("what is in the frame of {url} in {page}"), || {
-                let is_there = "return document.title === 'Error loading page'
-                    || document.querySelector('meta[name=profiling-token]') !== null;";
-                driver.execute(is_there) == true
-            });
+            let is_there = "document.title === 'Error loading page'
+                || document.querySelector('meta[name=profiling-token]') !== null";
+            assert!(
+                driver.becomes_true(is_there, BOUND),
+                "what is in the frame of {url} in {page} never came"
+            );
             assert_eq!(driver.execute(TOKEN), Value::Null, "{url} in {page}");
             let text = driver.execute("return document.documentElement.textContent;");
             let text = text.as_str().unwrap();
@@ -193,14 +195,19 @@ fn a_page_cannot_navigate_to_it() {
             driver.execute(&format!("leading[{way}]({});", json!(url)));
             // Navigations happen in the order in which they begin. When this one is done, the other was refused.
             let after = url_of("/driven.html");
-            wait_for(&format!("what comes after {way}"), || {
-                driver.execute(&format!(
-                    "if (location.href === {}) location.href = {};",
-                    json!(start),
-                    json!(after)
-                ));
-                driver.get("/url").unwrap() == json!(after)
-            });
+            let has_come = format!(
+                "(() => {{
+                    if (location.href === {}) location.href = {after};
+                    return location.href === {after};
+                }})()",
+                json!(start),
+                after = json!(after)
+            );
+            assert!(
+                driver.becomes_true(&has_come, BOUND),
+                "what comes after {way} never came"
+            );
+            assert_eq!(driver.get("/url").unwrap(), json!(after));
             driver.delete("/window").unwrap();
             driver.switch_to(&first);
         }
@@ -210,13 +217,17 @@ fn a_page_cannot_navigate_to_it() {
     driver.open("data:text/html,<title>x</title>");
     driver.execute("location.href = 'about:profiling';");
     let after = url_of("/driven.html");
-    wait_for("what comes after", || {
-        driver.execute(&format!(
-            "if (location.protocol === 'data:') location.href = {};",
-            json!(after)
-        ));
-        driver.get("/url").unwrap() == json!(after)
-    });
+    let has_come = format!(
+        "(() => {{
+            if (location.protocol === 'data:') location.href = {after};
+            return location.href === {after};
+        }})()",
+        after = json!(after)
+    );
+    assert!(
+        driver.becomes_true(&has_come, BOUND),
+        "what comes after never came"
+    );
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
     let refused = console
@@ -236,7 +247,8 @@ fn a_page_cannot_go_through_its_history_to_it() {
     let mut tried = 0;
     for way in ways {
         let returned = format!(
-            "returned = new Promise(resolve => addEventListener('pageshow', resolve, {{ once: true }}));
+            "returned = false;
+            addEventListener('pageshow', () => {{ returned = true; }}, {{ once: true }});
             try {{ {way}; }} catch (error) {{ return error.name; }}"
         );
         if driver.execute(&returned) != Value::Null {
@@ -244,10 +256,11 @@ fn a_page_cannot_go_through_its_history_to_it() {
             continue;
         }
         tried += 1;
-        wait_for("the page", || {
-            driver.get("/url").unwrap() == json!(page)
-                && driver.execute("return returned.then(() => true);") == true
-        });
+        let is_back = format!("location.href === {} && returned", json!(page));
+        assert!(
+            driver.becomes_true(&is_back, BOUND),
+            "the page never came back: {way}"
+        );
     }
     assert!(tried >= 2);
     // The person can go there.
@@ -290,6 +303,8 @@ fn a_page_cannot_open_it_nor_look_into_a_window_that_shows_it() {
     for window in windows() {
         if window != opener {
             driver.switch_to(&window);
+            // It may still be between two documents.
+            assert!(driver.becomes_true("true", BOUND), "a window has no page");
             assert_eq!(driver.execute(TOKEN), Value::Null);
         }
     }

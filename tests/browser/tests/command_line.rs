@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use browser_tests::{Command, Display, Driver, Site};
+use browser_tests::{Command, Display, Driver, Site, TIME_BOUND};
 use profile_formats::{Format, read, replace};
 use serde_json::json;
 
@@ -31,19 +31,12 @@ fn saved_profiles_are_shown_each_in_a_tab() {
         json!(["second.json.gz", 3, "about:profiling#recording=2"]),
     ]) {
         driver.switch_to(tab);
+        // The tab may still have the document before this one.
+        let is_ready = "document.documentElement.dataset.ready !== undefined";
+        assert!(driver.becomes_true(is_ready, TIME_BOUND), "{shown}");
         let actual = driver.execute(
-            "return new Promise((resolve) => {
-                const look = () => {
-                    const { ready, samples } = document.documentElement.dataset;
-                    if (ready === undefined) {
-                        setTimeout(look, 20);
-                        return;
-                    }
-                    const name = document.querySelector('#recording-name').textContent;
-                    resolve([name, Number(samples), location.href]);
-                };
-                look();
-            });",
+            "const name = document.querySelector('#recording-name').textContent;
+            return [name, Number(document.documentElement.dataset.samples), location.href];",
         );
         assert_eq!(actual, shown);
     }
