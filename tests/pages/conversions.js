@@ -76,7 +76,8 @@ runTest(async () => {
   const large = [];
   for (const size of [-1, 2 ** 32 - 1, Number.MAX_SAFE_INTEGER, -(2 ** 32) - 1]) {
     const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: size });
-    work(20);
+    // Sessions with the same interval have the same samples, apart from their first ones.
+    await sampleCount(5);
     large.push([profiler.stopped, (await profiler.stop()).samples.length > 2]);
   }
   const all = { format: "default", maxBufferSize: 10, name: "n", sampleInterval: 1 };

@@ -27,8 +27,15 @@ runTest(async () => {
   const without = await performance.profile(options);
   // So that all of them have samples without a stack.
   await new Promise(resolve => setTimeout(resolve, 50));
-  outer();
-  [3, 1, 2].sort((a, b) => { work(10); return a - b; });
+  const enough = new Profiler({ sampleInterval: 1, maxBufferSize: 200 });
+  let isEnough = false;
+  enough.addEventListener("samplebufferfull", () => { isEnough = true; });
+  while (!isEnough) {
+    outer();
+    [3, 1, 2].sort((a, b) => { work(30); return a - b; });
+    await task();
+  }
+  await enough.stop();
   const promise = zipped.stop();
   const promises = [promise, plain.stop(), without.stop()];
   const again = zipped.stop();
