@@ -8,6 +8,7 @@
 //! frames the samples of that time may show: nothing of the hidden code, and everything of the page's.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use browser_tests::{Frame, Sample, Site, Trace, Visit, report};
 use serde_json::Value;
@@ -378,6 +379,9 @@ const OUTLETS: Group = Group {
 /// fifty.
 const ENOUGH: usize = 3;
 
+/// The cases of a group end by then. The page repeats those that a busy machine has taken too few samples of.
+const TIME_BOUND: Duration = Duration::from_secs(600);
+
 /// The shortest sample interval, in milliseconds.
 const INTERVAL: f64 = 1.;
 
@@ -516,6 +520,7 @@ impl Group {
             .preference("dom_serviceworker_enabled=true")
             // Without this, Servo cannot register service workers.
             .preference("dom_indexeddb_enabled=true")
+            .time_bound(TIME_BOUND)
             .run();
         let results = result.as_object().expect("a result for each case");
         let names: BTreeSet<_> = self.cases.iter().map(|case| case.name).collect();

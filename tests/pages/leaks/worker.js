@@ -17,10 +17,16 @@ function visibleCallback() {
   const start = performance.now();
   const end = start + TIME;
   let now;
+  let x = 1;
   do {
+    // So that nearly all samples are in this function itself.
+    for (let i = 0; i < 2000; i++) {
+      x = (x * 31 + i) | 0;
+    }
     now = performance.now();
   } while (now < end);
   windows.push([start, now]);
+  return x;
 }
 
 // Loads the scripts and returns a call of the given function, with the values of expressions. The text of a data:
