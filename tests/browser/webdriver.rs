@@ -118,6 +118,11 @@ impl Driver {
             .send("POST", "/session", Some(&json!({ "capabilities": {} })))
             .unwrap_or_else(|failure| panic!("no session: {failure:?}"));
         driver.session = session["sessionId"].as_str().expect("an id").to_owned();
+        // By itself the browser waits for a script for half a minute, however slow it is.
+        let script = scaled(TIME_BOUND).as_millis() as u64;
+        driver
+            .post("/timeouts", &json!({ "script": script }))
+            .unwrap_or_else(|failure| panic!("no time for scripts: {failure:?}"));
         driver
     }
 
@@ -289,7 +294,8 @@ impl Driver {
     /// Sends one request on its own connection.
     fn exchange(&self, method: &str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
-        connection.set_read_timeout(Some(scaled(TIME_BOUND)))?;
+        // Longer than for a script, whose error is clearer.
+        connection.set_read_timeout(Some(2 * scaled(TIME_BOUND)))?;
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
