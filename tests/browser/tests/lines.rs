@@ -24,7 +24,7 @@ const TOLERANCE: f64 = 8.;
 /// The page is recorded until each function has this many samples. One recording gives it some 600 at least, and fewer on
 /// a busy machine.
 const LEAST_SAMPLES: u64 = 500;
-const MOST_RECORDINGS: usize = 6;
+const MOST_RECORDINGS: usize = 20;
 
 /// The lines on which a function works, and their shares of its work in percent: `// name: share` in the script.
 fn lines_of_work() -> BTreeMap<String, BTreeMap<u32, f64>> {
