@@ -5,6 +5,7 @@
 //! DOM operations have their samples, in every tier of the engine and by every way to call them.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use browser_tests::{Marker, Site, Trace, alone, report};
 use serde_json::Value;
@@ -42,14 +43,17 @@ const NOTHING: &str = "nothing";
 /// This share of an operation's time must be in its samples, in percent.
 const LEAST_SHARE: f64 = 95.;
 
-/// How many standard deviations the share of an operation's samples may be below that.
-const DEVIATIONS: f64 = 3.;
-
 /// How far the share of an operation's samples may be above that of its time, in percentage points.
 const TOLERANCE: f64 = 3.;
 
+/// How many standard deviations the share of an operation's samples may be beyond these two.
+const DEVIATIONS: f64 = 3.;
+
 /// Fewer samples of a row say nothing. It normally has over 400.
 const LEAST_SAMPLES: usize = 250;
+
+/// The page has ended by then, even if most samples are missed.
+const TIME_BOUND: Duration = Duration::from_secs(600);
 
 /// The share of a row's time that its operation must have, in percent. With less, the row would say nothing.
 const LEAST_TIME: f64 = 75.;
@@ -100,9 +104,13 @@ impl Row {
         row
     }
 
-    /// The median of a figure over the batches. The thread may stand still during a few of them.
+    /// The median of a figure over the faster half of the batches. The thread may stand still during the others.
     fn median(&self, figure: impl Fn(&(f64, f64, f64)) -> f64) -> f64 {
-        let mut figures: Vec<_> = self.batches.iter().map(figure).collect();
+        let mut batches = self.batches.clone();
+        let time_of_call = |(time, _, calls): &(f64, f64, f64)| time / calls;
+        batches.sort_by(|a, b| time_of_call(a).total_cmp(&time_of_call(b)));
+        batches.truncate(batches.len().div_ceil(2));
+        let mut figures: Vec<_> = batches.iter().map(figure).collect();
         figures.sort_by(f64::total_cmp);
         figures[figures.len() / 2]
     }
@@ -116,7 +124,8 @@ fn check(tier: &str, preferences: &[&str], query: &str) {
         .visit(&format!("/dom-operations.html?{query}"))
         .preference("js_profiling_all_markers=true")
         // Layout on other threads is not this thread's time, and they compete for processors.
-        .preference("layout_threads=1");
+        .preference("layout_threads=1")
+        .time_bound(TIME_BOUND);
     for preference in preferences {
         visit = visit.preference(preference);
     }
@@ -140,8 +149,12 @@ fn check(tier: &str, preferences: &[&str], query: &str) {
         let share = 100. * row.in_operation as f64 / row.samples as f64;
         least = least.min(100. * share / truth);
         let least_share = LEAST_SHARE / 100. * truth;
-        let deviation = (least_share * (100. - least_share) / row.samples as f64).sqrt();
-        let is_right = share >= least_share - DEVIATIONS * deviation && share <= truth + TOLERANCE;
+        let deviations = |share: f64| {
+            let variance = share * (100. - share).max(0.) / row.samples as f64;
+            DEVIATIONS * variance.sqrt()
+        };
+        let is_right = share >= least_share - deviations(least_share)
+            && share <= truth + TOLERANCE + deviations(truth);
         if row.samples < LEAST_SAMPLES || truth < LEAST_TIME || !is_right {
             faults.push(format!(
                 "{name}: {share:.2} % of {} samples are in {}, which took {truth:.2} % of the time",
