@@ -22,7 +22,7 @@ use crate::turns::Turn;
 use crate::visit::{OUTPUT_STAYS_OPEN, binary, join_by};
 
 /// A command that has not ended by then is stuck. No command takes nearly as long.
-const TIME_BOUND: Duration = Duration::from_secs(120);
+const TIME_BOUND: Duration = Duration::from_secs(300);
 
 /// How often to check whether it has ended.
 const INTERVAL: Duration = Duration::from_millis(20);

@@ -19,7 +19,7 @@ use crate::turns::Turn;
 use crate::visit::{Browser, BrowserProcess, binary};
 
 /// What has not happened by then will not happen. Nothing here takes nearly as long.
-const TIME_BOUND: Duration = Duration::from_secs(60);
+const TIME_BOUND: Duration = Duration::from_secs(180);
 
 /// How often to check whether it has happened.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);

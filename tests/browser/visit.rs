@@ -27,7 +27,7 @@ use crate::turns::Turn;
 const BINARY_VARIABLE: &str = "STROBE_BINARY";
 
 /// A browser that has not ended by then is stuck. Nothing here takes nearly as long.
-const TIME_BOUND: Duration = Duration::from_secs(120);
+const TIME_BOUND: Duration = Duration::from_secs(300);
 
 /// How often to check whether it has ended.
 const INTERVAL: Duration = Duration::from_millis(10);

@@ -23,7 +23,7 @@ use crate::visit::{Browser, BrowserProcess, binary};
 
 /// A browser that has not answered by then, or a page that is not as expected by then, is stuck. Nothing takes nearly as
 /// long.
-pub const TIME_BOUND: Duration = Duration::from_secs(60);
+pub const TIME_BOUND: Duration = Duration::from_secs(180);
 
 /// How often to try to connect while the browser starts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
