@@ -5,7 +5,7 @@
 //! The about:profiling page alone: what it calculates from a recording, and its use by mouse and keyboard. The
 //! browser's side of it is tested elsewhere.
 
-use browser_tests::{Driver, Site, alone, report, repository};
+use browser_tests::{Driver, Site, TIME_BOUND, alone, report, repository};
 use serde_json::{Value, json};
 
 /// Keys of WebDriver.
@@ -255,18 +255,11 @@ impl Viewer {
         self.driver.execute(&format!("return {expression};"))
     }
 
-    /// Checks an expression once per frame until it is true.
     fn wait_for(&self, expression: &str) {
-        let is_true = self.driver.execute(&format!(
-            "return (async () => {{
-                for (let frame = 0; frame < 600; frame++) {{
-                    if ({expression}) {{ return true; }}
-                    await new Promise(requestAnimationFrame);
-                }}
-                return false;
-            }})();"
-        ));
-        assert_eq!(is_true, true, "{expression} does not become true");
+        assert!(
+            self.driver.becomes_true(expression, TIME_BOUND),
+            "{expression} does not become true"
+        );
     }
 
     fn facts(&self) -> Value {
