@@ -212,6 +212,23 @@ impl Command {
         signal(self.id(), name);
     }
 
+    /// Sends it several signals, one right after the other. One shell sends all of them: between two programs on a busy machine
+    /// the command may do what the first of the signals asks for.
+    pub fn signals(&self, names: &[&str]) {
+        let id = self.id();
+        let kills: Vec<_> = names
+            .iter()
+            .map(|name| format!("kill -{name} {id}"))
+            .collect();
+        let status = process::Command::new("sh")
+            .args(["-c", &kills.join(" && ")])
+            .status();
+        assert!(
+            status.is_ok_and(|status| status.success()),
+            "process {id} cannot be sent {names:?}"
+        );
+    }
+
     /// Waits for its end. Panics if it does not end in time, if it or one of its processes crashed, or if one of its
     /// threads panicked.
     pub fn end(mut self) -> Output {
