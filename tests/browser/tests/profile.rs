@@ -557,11 +557,9 @@ fn a_stretch_in_which_nothing_was_sampled_is_missed_with_its_reason() {
         .map(|missed| missed.samples)
         .sum();
     assert!(late >= LEAST, "{:?}", page.missed());
-    assert!(
-        f64::from(samples) <= longest.end - longest.start,
-        "{:?}",
-        page.missed()
-    );
+    // Ticks are a millisecond apart on the average. For some seconds at a time they may be nearer by a hundredth.
+    let most = 1.01 * (longest.end - longest.start) + 1.;
+    assert!(f64::from(samples) <= most, "{:?}", page.missed());
     let is_inside = |time: f64| longest.start < time && time < longest.end;
     assert!(!page.samples().iter().any(|sample| is_inside(sample.time)));
     let told = format!(" {}", MissedReason::SamplerLate.as_str());
