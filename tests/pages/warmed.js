@@ -14,9 +14,10 @@ const WARM_ITERATIONS = number("warm-iterations", 3000);
 const WARM_SECONDS = number("warm-seconds", 0);
 const SECONDS = number("seconds", 6);
 const INTERVAL = number("interval", 1);
-// The page profiles itself until there are so many samples, in some rounds at most.
+// The page profiles itself until there are so many samples, in some rounds at most, of which the last begins before this time.
 const SAMPLES = number("samples", 0);
 const MOST_ROUNDS = 8;
+const LAST_BEGIN = 60_000;
 // How often an endless page does everything before it lets others run.
 const ROUNDS_OF_TURN = number("rounds-of-turn", 1);
 const only = parameters.get("only")?.split(",");
@@ -182,11 +183,19 @@ function round(times) {
   }
 }
 
-function run(seconds) {
+// A block that takes longer was interrupted.
+const LONGEST_BLOCK = 2;
+
+// The time in which the thread was interrupted is left out, because it could not be sampled then. But nobody waits for longer than
+// `most` seconds.
+function run(seconds, most) {
   const times = noTimes();
-  const end = clock.now() + seconds * 1000;
-  while (clock.now() < end) {
+  const end = clock.now() + most * 1000;
+  for (let worked = 0; worked < seconds * 1000 && clock.now() < end;) {
     round(times);
+    for (const kind of kinds) {
+      worked += Math.min(times[kind].at(-1), LONGEST_BLOCK);
+    }
   }
   return times;
 }
@@ -198,7 +207,7 @@ function warmUp() {
       blocks[kind](SIZES[kind]);
     }
   }
-  run(WARM_SECONDS);
+  run(WARM_SECONDS, WARM_SECONDS);
 }
 
 // The time that each block took in all: as if none had taken much longer than usual, and as it was. A thread that was
@@ -214,7 +223,7 @@ function totals(times) {
 }
 
 function profiled() {
-  return run(SECONDS);
+  return run(SECONDS, 4 * SECONDS);
 }
 
 // For a recording that begins at any time: what the page does until it closes. Others may set and read these.
@@ -239,7 +248,8 @@ async function test() {
   }
   if (parameters.has("own")) {
     const rounds = [];
-    for (let samples = 0; samples < SAMPLES && rounds.length < MOST_ROUNDS;) {
+    const last = clock.now() + LAST_BEGIN;
+    for (let samples = 0; samples < SAMPLES && rounds.length < MOST_ROUNDS && clock.now() < last;) {
       const profiler = new Profiler({ sampleInterval: INTERVAL, maxBufferSize: 200_000 });
       const times = profiled();
       const trace = await profiler.stop();
