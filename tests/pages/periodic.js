@@ -8,10 +8,20 @@
 
 const INTERVAL = 10;
 const FIRST_PART = 3;
+// So many in which the thread was not interrupted, but not more than this in all.
 const PERIODS = 1500;
+const MOST_PERIODS = 6000;
+
+let last = 0;
+let longestPause = 0;
 
 function spinUntil(time) {
-  while (performance.now() < time);
+  let now;
+  do {
+    now = performance.now();
+    longestPause = Math.max(longestPause, now - last);
+    last = now;
+  } while (now < time);
 }
 
 function thirty(time) {
@@ -24,10 +34,15 @@ function seventy(time) {
 
 function run() {
   const start = performance.now();
-  for (let i = 0; i < PERIODS; i++) {
+  last = start;
+  for (let i = 0, whole = 0; whole < PERIODS && i < MOST_PERIODS; i++) {
+    longestPause = 0;
     const begin = start + i * INTERVAL;
     thirty(begin + FIRST_PART);
     seventy(begin + INTERVAL);
+    if (longestPause < 1) {
+      whole++;
+    }
   }
 }
 

@@ -96,7 +96,8 @@ fn functions_have_their_true_shares_in_a_program_with_the_period_of_the_samples(
     report(&format!(
         "periodic: thirty: {share:.2} % of {samples} samples"
     ));
-    assert!(samples > 1400, "{samples} samples");
+    // Ten points are five standard deviations of so many samples.
+    assert!(samples > 525, "{samples} samples");
     // Samples at one phase would give 0 or 100 %.
     assert!((share - 30.).abs() <= 10., "{share:.2} %");
 }
@@ -118,14 +119,14 @@ fn assert_true_shares(runs: &Value) {
         let samples = trace.samples_between(time("start"), time("end"));
         leaves.extend(samples.map(|sample| trace.leaf(sample).unwrap_or_default().to_owned()));
     }
-    assert!(leaves.len() > 1000, "{} samples", leaves.len());
+    let samples = leaves.len();
+    assert!(samples > 1000, "{samples} samples");
+    // Four standard deviations are more where a busy machine has missed many samples.
+    let most = f64::max(3., 4. * (70. * 30. / samples as f64).sqrt());
     for (label, expected) in [("seventy", 70.), ("thirty", 30.)] {
         let count = leaves.iter().filter(|leaf| *leaf == label).count();
-        let share = count as f64 * 100. / leaves.len() as f64;
-        report(&format!(
-            "{label}: {share:.2} % of {} samples",
-            leaves.len()
-        ));
-        assert!((share - expected).abs() <= 3., "{label}: {share:.2} %");
+        let share = count as f64 * 100. / samples as f64;
+        report(&format!("{label}: {share:.2} % of {samples} samples"));
+        assert!((share - expected).abs() <= most, "{label}: {share:.2} %");
     }
 }
