@@ -26,7 +26,8 @@ fn each_of_two_profilers_has_its_own_samples_and_frames() {
         .assert_hold(trace);
     }
     // The intervals of 5 and 20 ms are aligned, so a sample is taken for both. A busy machine misses more of the
-    // short ones, so their ratio may be below four.
+    // short ones, so their ratio may be below four. Or it happens to miss more of the common ones: then their number is within
+    // five standard deviations of a quarter.
     let times = |trace: &Trace| -> Vec<f64> {
         let samples = trace.samples_between(start, end);
         samples.map(|sample| sample.timestamp).collect()
@@ -38,12 +39,11 @@ fn each_of_two_profilers_has_its_own_samples_and_frames() {
             "only one has a sample at {time}"
         );
     }
-    let ratio = often_times.len() as f64 / seldom_times.len() as f64;
+    let [often_count, seldom_count] = [&often_times, &seldom_times].map(|times| times.len() as f64);
+    let least = often_count / 4. - 5. * (often_count * 0.25 * 0.75).sqrt();
     assert!(
-        ratio > 1. && ratio <= 5.,
-        "{} and {} samples",
-        often_times.len(),
-        seldom_times.len()
+        often_count > seldom_count && seldom_count >= least,
+        "{often_count} and {seldom_count} samples"
     );
     for label in ["early", "shared", "late"] {
         assert!(often.has_frame(label), "{label}");
@@ -87,8 +87,9 @@ fn an_inactive_page_is_not_sampled_until_it_is_shown_again() {
     let meanwhile = trace.samples_between(hidden, shown).count();
     let after = trace.samples_between(shown, f64::MAX).count();
     assert!(before > 0 && after > 0, "{before} before, {after} after");
-    // One sample may be in progress when the page is hidden or shown.
-    assert!(meanwhile <= 2, "{meanwhile} samples of {before}, {after}");
+    // The other page works for 200 ms. The sampling thread may hear a moment later that the page is hidden, and the page may see a
+    // moment later that it is shown.
+    assert!(meanwhile <= 20, "{meanwhile} samples of {before}, {after}");
     assert!(trace.has_frame("workBefore") && trace.has_frame("workAfter"));
 }
 
