@@ -291,6 +291,8 @@ fn what_counts_is_said_when_the_wheel_has_zoomed() {
 fn recorder_beside_a_busy_page(site: &Site) -> Window {
     let window = Window::with_recorder();
     window.display.key("ctrl+t");
+    // From then on the address field has the keys.
+    window.display.wait_for_window("New tab");
     window.display.write(&site.url("/busy.html?hidden"));
     window.display.key("Return");
     window.driver.tabs(2);

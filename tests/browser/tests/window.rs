@@ -4,8 +4,8 @@
 
 //! The browser in a window, driven by keyboard and mouse as a person does.
 
-use std::fs;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use browser_tests::{BrowserWindow, CHROME_HEIGHT, Display, Driver, Site, scaled};
 use serde_json::json;
@@ -29,6 +29,9 @@ const RELOAD_X: i32 = 85;
 
 /// What has not happened by then will not happen.
 const TIME_BOUND: Duration = Duration::from_secs(60);
+
+/// How often to check whether it has happened.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 fn page(site: &Site, name: &str) -> String {
     site.url(&format!("/windowed.html?name={name}"))
@@ -381,8 +384,14 @@ fn a_button_records_and_shows_what_was_recorded() {
     let display = Display::start(1100, 900);
     let driver = Driver::start_on(&display, &["--window-size=800x600"]);
     driver.open(&page(&site, "A"));
+    display.focus(&driver.process());
     let record = (800 - 53, TOOLBAR_Y);
     display.click(1, record.0, record.1);
+    let deadline = Instant::now() + scaled(TIME_BOUND);
+    while driver.process().threads_named("JsSampler") == 0 {
+        assert!(Instant::now() < deadline, "the recording does not begin");
+        thread::sleep(RETRY_INTERVAL);
+    }
     for _ in 0..3 {
         driver.post("/refresh", &json!({})).unwrap();
     }
@@ -423,6 +432,7 @@ fn a_button_records_and_shows_what_was_recorded() {
             Instant::now() < deadline,
             "the second recording is not shown"
         );
+        thread::sleep(RETRY_INTERVAL);
     }
     assert_eq!(
         driver
