@@ -886,9 +886,10 @@ mod tests {
 
         fn wait_for_samples(&self) {
             let taken = || {
+                // On a busy machine the sampling thread may not answer in time.
                 let sampled = sampling_thread::status();
-                let status = sampled.iter().find(|status| status.id == self.event_loop);
-                let sessions = &status.unwrap().sessions;
+                let status = sampled.iter().find(|status| status.id == self.event_loop)?;
+                let sessions = &status.sessions;
                 sessions.iter().map(|(_, one)| one.counts.taken).max()
             };
             while taken().is_none_or(|taken| taken < 3) {

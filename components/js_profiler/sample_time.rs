@@ -27,6 +27,12 @@ const SHALLOW: usize = 10;
 /// How many samples of deep stacks are compared with as many others, at least.
 const ENOUGH: usize = 200;
 
+/// A sample that is later than this is late for another reason: no walk takes as long.
+const LATEST: Duration = Duration::from_millis(1);
+
+/// How many samples are taken at most.
+const MOST: usize = 100_000;
+
 /// The share of the samples that are less late than the one that is compared.
 const QUANTILE: f64 = 0.05;
 
@@ -53,6 +59,7 @@ const SCRIPT: &str = "
 struct Late {
     deep: Vec<i64>,
     shallow: Vec<i64>,
+    taken: usize,
 }
 
 impl Late {
@@ -64,6 +71,10 @@ impl Late {
         let (epoch, same_time) = clocks;
         let time = (sample.time - same_time).whole_nanoseconds() as i64;
         let late = time - (due - epoch).as_nanos() as i64;
+        self.taken += 1;
+        if late > LATEST.as_nanos() as i64 {
+            return;
+        }
         match sample.everything.frames.len() {
             DEEP.. => self.deep.push(late),
             0..SHALLOW => self.shallow.push(late),
@@ -91,7 +102,7 @@ fn later(sample: impl Fn(&mut SampledThread, &mut StackTaker, &Audience, &mut La
         wake_promptly();
         let mut taker = StackTaker::new();
         let mut late = Late::default();
-        while !late.are_enough() && is_running() {
+        while !late.are_enough() && late.taken < MOST && is_running() {
             sample(thread, &mut taker, &Audience::of_everything(), &mut late);
         }
         late
