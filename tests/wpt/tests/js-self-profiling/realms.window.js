@@ -1,3 +1,4 @@
+// META: timeout=long
 /* This Source Code Form is subject to the terms of the Mozilla Public
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
@@ -17,10 +18,13 @@ function frameWith(address) {
   });
 }
 
+// A thread that waits for a processor meanwhile is not sampled.
 function busy() {
-  const end = performance.now() + 60;
-  while (performance.now() < end) {
-    // Nothing else.
+  let last = performance.now();
+  for (let worked = 0; worked < 60;) {
+    const now = performance.now();
+    worked += Math.min(now - last, 1);
+    last = now;
   }
 }
 
@@ -33,9 +37,7 @@ let insideBusy;
 promise_setup(async () => {
   profiled = (await frameWith("resources/sampled.html")).contentWindow;
   unprofiled = (await frameWith("/common/blank.html")).contentWindow;
-  insideBusy = new profiled.Function(`
-    const end = performance.now() + 60;
-    while (performance.now() < end) {}`);
+  insideBusy = new profiled.Function(`${busy} busy();`);
 });
 
 promise_test(async () => {
@@ -89,8 +91,9 @@ promise_test(async () => {
   class Subclass extends profiled.Profiler {}
   const profiler = new Subclass({ ...options, name: "of a subclass" });
   assert_true(profiler instanceof Subclass);
-  assert_true(profiler.stop() instanceof profiled.Promise);
-  await new Promise(resolve => setTimeout(resolve, 100));
+  const promise = profiler.stop();
+  assert_true(promise instanceof profiled.Promise);
+  await promise;
   assert_equals(profiled.performance.getEntriesByName("of a subclass").length, 1);
 }, "a subclass has the global of the class that it extends");
 

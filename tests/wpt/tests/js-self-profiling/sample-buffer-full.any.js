@@ -13,9 +13,12 @@ const full = profiler => new Promise(resolve => profiler.addEventListener("sampl
 const soon = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
 
 function busy(milliseconds) {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end) {
-    // Nothing else.
+  let last = performance.now();
+  for (let worked = 0; worked < milliseconds;) {
+    const now = performance.now();
+    // A thread that waits for a processor meanwhile is not sampled.
+    worked += Math.min(now - last, 1);
+    last = now;
   }
 }
 

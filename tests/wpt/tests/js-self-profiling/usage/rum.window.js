@@ -1,3 +1,4 @@
+// META: timeout=long
 // META: script=resources/usage.js
 /* This Source Code Form is subject to the terms of the Mozilla Public
  * License, v. 2.0. If a copy of the MPL was not distributed with this
@@ -172,13 +173,13 @@ function* calls({ samples, ...trace }) {
 promise_test(async () => {
   const profiler = new Profiler(options);
   for (let i = 0; i < 3; i++) {
-    await new Promise(resolve => step_timeout(resolve, 40));
+    await new Promise(resolve => step_timeout(resolve, 200));
     (function whole() {
       (function half() { busy(60); })();
       busy(60);
     })();
   }
-  await new Promise(resolve => step_timeout(resolve, 60));
+  await new Promise(resolve => step_timeout(resolve, 200));
   const trace = await profiler.stop();
   const found = [...calls(trace)];
   const [wholes, halves] = ["whole", "half"].map(wanted => found.filter(({ frame }) => frame.name === wanted));

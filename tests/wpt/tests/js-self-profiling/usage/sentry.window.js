@@ -1,3 +1,4 @@
+// META: timeout=long
 // META: script=resources/usage.js
 /* This Source Code Form is subject to the terms of the Mozilla Public
  * License, v. 2.0. If a copy of the MPL was not distributed with this
@@ -166,7 +167,7 @@ function timeOrigin() {
 promise_test(async () => {
   const profiler = startJSSelfProfile();
   fibonacci(60);
-  await new Promise(resolve => step_timeout(resolve, 60));
+  await new Promise(resolve => step_timeout(resolve, 200));
   largeSum(60);
   const now = Date.now();
   const trace = await profiler.stop();

@@ -1,3 +1,4 @@
+// META: timeout=long
 // META: script=resources/usage.js
 /* This Source Code Form is subject to the terms of the Mozilla Public
  * License, v. 2.0. If a copy of the MPL was not distributed with this

@@ -6,7 +6,7 @@
 
 // The text that leaving.html sent. A hang fails this test before the harness ends the whole file.
 async function received(uuid) {
-  for (let i = 0; i < 50; i++) {
+  for (let i = 0; i < 250; i++) {
     const text = await (await fetch(`/common/dispatcher/dispatcher.py?uuid=${uuid}`)).text();
     if (text !== "not ready") {
       return JSON.parse(text);
