@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use browser_tests::{Marker, Sample, Site, Trace, alone, report};
 use serde_json::Value;
 
-/// The minimum number of samples of each kind of work. It takes hundreds of ticks, but a busy machine misses some.
-const ENOUGH: usize = 20;
+/// More samples of each kind of work are enough: without its marker there would be none. It takes hundreds of ticks, but a busy
+/// machine misses many.
+const ENOUGH: usize = 10;
 
 /// The most samples of script while the page only awaits a frame some dozens of times. Most runs have none, of about
 /// 500 samples.
