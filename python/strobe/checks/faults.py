@@ -27,9 +27,9 @@ FAULTS = {
     "glue-overflow": ("heap-buffer-overflow", "strobe_fault_overflow"),
     "glue-leak": ("detected memory leaks", "strobe_fault_leak"),
     "glue-undefined": ("runtime error: signed integer overflow", "strobe_fault_undefined"),
-    # The engine's interpreter writes.
-    "engine-write-after-free": ("heap-use-after-free", "js::"),
-    "engine-overflow": ("heap-buffer-overflow", "js::"),
+    # A loop of the engine writes.
+    "engine-write-after-free": ("heap-use-after-free", "JS_EncodeStringToBuffer(JSContext"),
+    "engine-overflow": ("heap-buffer-overflow", "JS_EncodeStringToBuffer(JSContext"),
     "engine-leak": ("detected memory leaks", "JS_malloc"),
 }
 # Does the same as the engine's faults, without a mistake.
