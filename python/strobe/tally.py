@@ -12,7 +12,9 @@ from .errors import MachError
 
 CARGO_RESULT = re.compile(r"^test result: \S+ (\d+) passed; (\d+) failed;")
 CARGO_FAILURE = re.compile(r"^test (.+) \.\.\. FAILED")
-CARGO_IGNORED = re.compile(r"^test (.+) \.\.\. ignored")
+CARGO_IGNORED = re.compile(r"^test (.+) \.\.\. ignored(?:, (.*))?$")
+# Why a test is ignored that is no test by itself: others run it in a process of its own, or people run it by hand.
+HELPERS = ("A process of other tests", "writes into docs/")
 # What the test runner repeats of a test that failed, and the beginning of a panic in it.
 CARGO_OUTPUT = re.compile(r"^---- (.+) stdout ----$")
 CARGO_PANIC = re.compile(r"^thread '.*' (?:\(\d+\) )?panicked at (.+):$")
@@ -21,6 +23,11 @@ CARGO_PANIC_END = re.compile(r"^(?:note: |stack backtrace:|thread '|---- |failur
 CARGO_SKIPPED = re.compile(r"^SKIPPED (.+)")
 UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ")
 UNITTEST_RESULT = re.compile(r"^(?:OK|FAILED)(?: \((.*)\))?$")
+# With -v, each test has a line, or one with its name and one with the first line of its documentation.
+UNITTEST_OK = re.compile(r"^(?:.+ \.\.\. ok|test\w* \([\w.]+\))$")
+UNITTEST_BEGUN = re.compile(r"^(test\w* \([\w.]+\))(?: \.\.\. |$)")
+# What a test or its programs print comes between its name and this.
+UNITTEST_SKIPPED = re.compile(r"""(?:^| \.\.\. )skipped (['"])(.*)\1$""")
 UNITTEST_FAILURE = re.compile(r"^(?:FAIL|ERROR): (.+)")
 UNITTEST_TRACEBACK = "Traceback (most recent call last):"
 UNITTEST_LINE = re.compile(r"^(?:={70}|-{70})$")
@@ -44,6 +51,10 @@ class Tally:
 
     def skip(self, what: str):
         self.skipped.append(what)
+
+    @property
+    def tests(self) -> int:
+        return self.passed + len(self.failures) + len(self.skipped)
 
     def add(self, other: "Tally"):
         self.passed += other.passed
@@ -85,7 +96,8 @@ def read_cargo_test(lines: list[str], status: int, command: str) -> Tally:
             tally.passed += int(match.group(1))
             failed += int(match.group(2))
         elif match := CARGO_IGNORED.match(line):
-            tally.skip(match.group(1))
+            if match.group(2) not in HELPERS:
+                tally.skip(": ".join(filter(None, match.groups())))
         elif match := CARGO_SKIPPED.match(line):
             tally.skip(match.group(1))
             tally.passed -= 1
@@ -122,20 +134,27 @@ def reason(lines: list[str]) -> str:
 
 
 def read_unittest(lines: list[str], status: int, command: str) -> Tally:
-    """The tally of a `python -m unittest` run. It does not name the tests that it skips."""
+    """The tally of a `python -m unittest -v` run."""
     tally = Tally()
     ran = 0
     skipped = 0
+    begun = None
     for line in lines:
+        if match := UNITTEST_BEGUN.match(line):
+            begun = match.group(1)
         if match := UNITTEST_COUNT.match(line):
             ran = int(match.group(1))
         elif match := UNITTEST_FAILURE.match(line):
             tally.fail(match.group(1))
+        elif begun and (match := UNITTEST_SKIPPED.search(line)):
+            tally.skip(f"{begun}: {match.group(2)}")
+            begun = None
         elif match := UNITTEST_RESULT.match(line):
             counts = dict(re.findall(r"([a-z ]+)=(\d+)", match.group(1) or ""))
             skipped = int(counts.get("skipped", 0))
     tally.reasons = exceptions(lines)
-    tally.skipped = [f"a test of `{command}`"] * skipped
+    # What a test prints may end in the middle of a line, or look like such a line.
+    tally.skipped = tally.skipped[:skipped] + [f"a test of `{command}`"] * (skipped - len(tally.skipped))
     tally.passed = max(ran - skipped - len(tally.failures), 0)
     if status != 0 and not tally.failures:
         tally.fail(f"`{command}` (status {status}, without a test result)")

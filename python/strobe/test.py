@@ -4,16 +4,17 @@
 
 """./mach test and its parts."""
 
+import re
 import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from . import build, paths, process, quarantine, tidy
+from . import build, paths, process, quarantine, suites, tidy
 from .checks import walk_calls
 from .errors import MachError
 from .lock import cache_lock
 from .setup import bootstrap, workspace
-from .tally import Tally, read_cargo_test, read_unittest
+from .tally import UNITTEST_OK, Tally, read_cargo_test, read_unittest
 from .wpt import wpt
 
 BROWSER_TESTS = "browser_tests"
@@ -21,16 +22,23 @@ BROWSER_TESTS = "browser_tests"
 BROWSER_TEST_THREADS = "8"
 
 
-def test():
-    """Runs every suite, even after one has failed. The last line counts the tests of all."""
+def test(no_skips: bool = False):
+    """Runs every suite, even after one has failed. The last line counts the tests of all.
+
+    `no_skips` makes a failure of each test that is skipped without a reason in suites.toml.
+    """
     with cache_lock("test"):
         # Otherwise every suite would fail for the same reason.
         bootstrap.ensure()
     tally = Tally()
-    suites = {"test-tidy": tidy.test_tidy, "test-unit": test_unit, "test-browser": test_browser}
+    all_suites = {
+        "test-tidy": lambda: _counted("test-tidy", tidy.test_tidy()),
+        "test-unit": test_unit,
+        "test-browser": test_browser,
+    }
     if with_wpt := wpt.available():
-        suites["test-wpt"] = lambda: wpt.test_wpt(list(wpt.FIRST_PATHS))
-    for name, suite in suites.items():
+        all_suites["test-wpt"] = lambda: _counted("test-wpt", wpt.test_wpt(list(wpt.FIRST_PATHS)))
+    for name, suite in all_suites.items():
         print(f"\n{name}\n{'=' * len(name)}")
         try:
             result = suite()
@@ -42,7 +50,14 @@ def test():
     print("\nsummary\n=======")
     if not with_wpt:
         tally.skip("test-wpt: WPT_DIR names no checkout of web-platform-tests; ./mach test-wpt clones one")
+    if no_skips:
+        suites.refuse_skips(tally)
     tally.finish()
+
+
+def _counted(suite: str, tally: Tally) -> Tally:
+    suites.check_count(suite, tally)
+    return tally
 
 
 def test_unit() -> Tally:
@@ -54,12 +69,13 @@ def test_unit() -> Tally:
     with cache_lock("test-unit"):
         bootstrap.ensure()
         folder = paths.ROOT / "python"
-        command = [sys.executable, "-m", "unittest", "discover", "-t", str(folder), "-s", str(folder / "tests")]
+        command = [sys.executable, "-m", "unittest", "discover", "-v", "-t", str(folder), "-s", str(folder / "tests")]
         # The others are compiled meanwhile. What is wrong with them is shown when they are run.
         with ThreadPoolExecutor() as beside:
             beside.submit(process.stream, ["cargo", "test", "--locked", "--no-run", *packages])
-            tally.add(_run(command, read_unittest, merge_errors=True))
-        tally.add(_run(["cargo", "test", "--locked", "--no-fail-fast", *packages], read_cargo_test))
+            tally.add(_counted("test-unit, python", _run(command, read_unittest, merge_errors=True, hides=UNITTEST_OK)))
+        of_crates = _run(["cargo", "test", "--locked", "--no-fail-fast", *packages], read_cargo_test)
+        tally.add(_counted("test-unit, crates", of_crates))
     # This checks what has just been built.
     tally.add(_check_walk_calls(["cargo", "test", "--locked", "--no-run", *packages]))
     return tally
@@ -85,17 +101,27 @@ def test_browser(filter: str | None = None, sanitized: bool = False) -> Tally:
     environment = {"RUST_TEST_THREADS": BROWSER_TEST_THREADS, **build.browser_environment()}
     environment |= quarantine.for_tests(binary)
     tally = _run(command, read_cargo_test, env={**environment, build.BINARY_VARIABLE: str(binary)})
-    if filter is not None and not (tally.passed or tally.failures or tally.skipped):
+    if filter is None:
+        return _counted("test-browser", tally)
+    if not tally.tests:
         raise MachError(f"no browser test has {filter!r} in its name")
     return tally
 
 
-def _run(command: list[str], read, *, env: dict[str, str] | None = None, merge_errors: bool = False) -> Tally:
-    """Runs a test command, shows its output as it comes and reads its results."""
+def _run(
+    command: list[str],
+    read,
+    *,
+    env: dict[str, str] | None = None,
+    merge_errors: bool = False,
+    hides: re.Pattern | None = None,
+) -> Tally:
+    """Runs a test command, shows its output as it comes, without the lines that are hidden, and reads its results."""
     lines = []
 
     def on_line(line: str):
-        sys.stdout.write(line)
+        if hides is None or not hides.match(line.rstrip("\n")):
+            sys.stdout.write(line)
         lines.append(line.rstrip("\n"))
 
     status = process.stream(command, env=env, on_line=on_line, merge_errors=merge_errors)

@@ -11,7 +11,15 @@ MORE = (
 )
 
 
+def add_arguments(parser):
+    parser.add_argument(
+        "--no-skips",
+        action="store_true",
+        help="fail for each test that is skipped, unless python/strobe/suites.toml has a reason",
+    )
+
+
 def run(options, _):
     from .. import test
 
-    test.test()
+    test.test(options.no_skips)
