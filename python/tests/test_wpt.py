@@ -94,6 +94,15 @@ class ResultsTest(unittest.TestCase):
         results = read(*MIXED, *MIXED)
         self.assertEqual((len(results.tests), len(results.counted)), (6, 12))
 
+    def test_what_has_not_ended(self):
+        begin, finish = {"action": "suite_start"}, {"action": "suite_end"}
+        self.assertEqual(read_lines(log(begin, start(A), end(A, "OK"), finish), wpt.OWN_URL_BASE).begun, set())
+        self.assertEqual(read_lines(log(begin, start(A), end(A, "OK")), wpt.OWN_URL_BASE).begun, {"the suite"})
+        self.assertEqual(read_lines(log(begin, start(A), finish), wpt.OWN_URL_BASE).begun, {A})
+        # With --repeat there is one after the other.
+        twice = log(begin, start(A), end(A, "OK"), finish, begin, start(A), end(A, "OK"), finish)
+        self.assertEqual(read_lines(twice, wpt.OWN_URL_BASE).begun, set())
+
     def test_a_log_that_was_cut_off_is_an_error(self):
         with self.assertRaisesRegex(MachError, "^line 2 of the runner's log is not JSON"):
             read_lines([*log(start(A)), '{"action": "test_e'], wpt.OWN_URL_BASE)
@@ -181,6 +190,39 @@ class CheckoutTest(unittest.TestCase):
                 wpt.run(Path("strobe"), self.checkout, [])
         with mock.patch.dict(wpt.PORTS, {"https": (port,)}, clear=True):
             wpt.check_ports()
+
+    def run_with(self, status: int, name: str, *entries: dict):
+        """Runs a runner that logs this and ends with this status."""
+
+        def stream(command, **_):
+            place = next(argument for argument in command if argument.startswith("--log-raw="))
+            Path(place.partition("=")[2]).write_text("\n".join(log(*entries)) + "\n")
+            return status
+
+        with (
+            mock.patch.object(wpt.paths, "target_dir", lambda: self.root / "target"),
+            mock.patch.object(wpt.process, "stream", stream),
+        ):
+            return wpt._run(Path("python"), Path("strobe"), self.checkout, [], name, 1, [])
+
+    def test_a_runner_that_crashed_is_an_error_whatever_it_has_logged(self):
+        begin, finish = {"action": "suite_start"}, {"action": "suite_end"}
+        failing = (start(A), status(A, "one", "FAIL", expected="PASS"), end(A, "OK"))
+        # Also for the runs of --compare-base, which have names.
+        for name in ("", "Servo", "Strobe"):
+            self.assertEqual(len(self.run_with(1, name, begin, *failing, finish).unexpected), 1)
+            for code, entries, left in (
+                (1, (begin, *failing), "failed with status 1, and did not end the suite; its log is "),
+                (1, (begin, *failing, start(B)), f"failed with status 1, and did not end {B} and the suite; "),
+                (0, (begin, *failing), "ended, and did not end the suite; its log is "),
+                (-11, (begin, *failing, finish), r"was ended by signal 11 .*; its log is "),
+                (2, (begin, *failing, finish), "failed with status 2; its log is "),
+            ):
+                with self.assertRaisesRegex(MachError, f"^the runner of web-platform-tests {left}"):
+                    self.run_with(code, name, *entries)
+            passing = (begin, start(A), end(A, "PASS"), finish)
+            with self.assertRaisesRegex(MachError, "failed with status 1, though every result is as expected"):
+                self.run_with(1, name, *passing)
 
     def test_a_clone_of_our_own(self):
         upstream = self.root / "upstream"

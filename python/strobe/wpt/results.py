@@ -18,6 +18,7 @@ from ..table import text_table
 from ..tally import Tally
 
 PASSING = ("PASS", "OK")
+SUITE = "the suite"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Results:
     # The results that count: of subtests, of tests without subtests, and of tests that did not end normally.
     counted: list[Result] = field(default_factory=list)
     own_url_base: str = "/_strobe/"
+    # What has begun and not ended: a test, or the suite of all tests.
+    begun: set[str] = field(default_factory=set)
 
     @property
     def unexpected(self) -> list[Result]:
@@ -106,13 +109,19 @@ def read_lines(lines: Iterable[str], own_url_base: str) -> Results:
             what = "is not JSON, as if it had been cut off"
             raise MachError(f"line {number} of the runner's log {what}: {error}") from None
         action = entry.get("action")
-        if action == "test_start":
+        if action == "suite_start":
+            results.begun.add(SUITE)
+        elif action == "suite_end":
+            results.begun.discard(SUITE)
+        elif action == "test_start":
             results.tests.append(entry["test"])
+            results.begun.add(entry["test"])
             with_subtests.discard(entry["test"])
         elif action == "test_status":
             with_subtests.add(entry["test"])
             results.counted.append(_result(entry, entry["subtest"]))
         elif action == "test_end":
+            results.begun.discard(entry["test"])
             result = _result(entry, "")
             # The results of a test that ended normally are those of its subtests.
             if not (result.passes and result.is_expected and result.test in with_subtests):

@@ -254,7 +254,14 @@ def _run(
     results = read_log(log, OWN_URL_BASE) if log.exists() else Results()
     if not results.tests:
         raise MachError(f"the runner of web-platform-tests ran no test ({process.describe_status(status)})")
-    if status != 0 and not results.unexpected and not name:
+    # A runner that crashes may have the status of one with unexpected results.
+    if results.begun or status not in (0, 1):
+        left = f", and did not end {' and '.join(sorted(results.begun))}" if results.begun else ""
+        raise MachError(
+            f"the runner of web-platform-tests {process.describe_status(status) if status else 'ended'}{left}; its log "
+            f"is {log}"
+        )
+    if status != 0 and not results.unexpected:
         raise MachError(
             f"the runner of web-platform-tests {process.describe_status(status)}, though every result is as expected"
         )
