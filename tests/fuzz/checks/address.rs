@@ -15,24 +15,30 @@ const WORKING_DIRECTORY: &str = "/nonexistent/strobe";
 
 const SCHEMES: [&str; 5] = ["about", "data", "file", "http", "https"];
 
-pub fn address(input: &[u8]) {
+pub fn address(input: &[u8]) -> bool {
     let folder = Path::new(WORKING_DIRECTORY);
+    let mut is_accepted = false;
     // A file name need not be Unicode.
     if !input.contains(&b'\0') {
         match url_argument::resolve(OsStr::from_bytes(input), folder) {
-            Ok(url) => assert!(SCHEMES.contains(&url.scheme()), "{url}"),
+            Ok(url) => {
+                assert!(SCHEMES.contains(&url.scheme()), "{url}");
+                is_accepted = true;
+            },
             Err(message) => assert!(!message.is_empty()),
         }
     }
     let Ok(text) = str::from_utf8(input) else {
-        return;
+        return is_accepted;
     };
     match interpret(text, folder) {
         Ok(url) => {
             assert!(SCHEMES.contains(&url.scheme()), "{url}");
             // The address that the field then shows means the same page.
             assert_eq!(interpret(url.as_str(), folder).as_ref(), Ok(&url));
+            is_accepted = true;
         },
         Err(message) => assert!(!message.is_empty()),
     }
+    is_accepted
 }

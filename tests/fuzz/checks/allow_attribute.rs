@@ -28,7 +28,8 @@ fn framed(
     (policy, navigation)
 }
 
-pub fn allow_attribute(input: &[u8]) {
+pub fn allow_attribute(input: &[u8]) -> bool {
+    let mut is_accepted = false;
     let allow = String::from_utf8_lossy(input.strip_suffix(b"\n").unwrap_or(input));
     for target in origins() {
         for origin in origins() {
@@ -47,6 +48,7 @@ pub fn allow_attribute(input: &[u8]) {
             };
 
             if mode.is_some() {
+                is_accepted = true;
                 assert!(
                     allow.contains("js-profiling"),
                     "granted without the feature's name"
@@ -95,4 +97,5 @@ pub fn allow_attribute(input: &[u8]) {
             check_refusal(&policy, origin, Environment::Document, &allow);
         }
     }
+    is_accepted
 }

@@ -15,14 +15,14 @@ use crate::response::lines;
 /// This folder does not exist.
 const WORKING_DIRECTORY: &str = "/nonexistent/strobe";
 
-pub fn command_line(input: &[u8]) {
+pub fn command_line(input: &[u8]) -> bool {
     // Special files may never end. That is not a fault of the browser.
     const SPECIAL: [&[u8]; 3] = [b"/dev", b"/proc", b"/sys"];
     if SPECIAL
         .iter()
         .any(|name| input.windows(name.len()).any(|at| at == *name))
     {
-        return;
+        return false;
     }
     let arguments = lines(input).into_iter().map(<[u8]>::to_vec);
     let arguments = arguments.map(OsString::from_vec);
@@ -45,8 +45,10 @@ pub fn command_line(input: &[u8]) {
             assert!(!message.is_empty());
             assert!(!message.contains('\n'), "more than one line: {message:?}");
             assert!(!message.contains("Usage:"), "{message}");
+            return false;
         },
     }
+    true
 }
 
 fn check_run(command_line: &CommandLine) {

@@ -10,7 +10,7 @@ use sfv::BareItem;
 
 use crate::response::*;
 
-pub fn document_policy(input: &[u8]) {
+pub fn document_policy(input: &[u8]) -> bool {
     let fields = field_lines(&DOCUMENT_POLICY, input);
     check_response(&fields);
 
@@ -61,7 +61,7 @@ pub fn document_policy(input: &[u8]) {
         );
     }
     if is_malformed_dictionary(&value) || value.trim_ascii().is_empty() {
-        return;
+        return mode.is_some();
     }
     let more = with(&fields, &DOCUMENT_POLICY, "sync-xhr=?0;report-to=x");
     assert_eq!(
@@ -73,4 +73,5 @@ pub fn document_policy(input: &[u8]) {
         let lazy = with(&fields, &DOCUMENT_POLICY, "js-profiling-mode=lazy");
         assert_eq!(top_level_mode(&lazy, &OWN), Some(ProfilingMode::Lazy));
     }
+    mode.is_some()
 }

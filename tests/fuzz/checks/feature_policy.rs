@@ -8,15 +8,17 @@ use profiling_policy_traits::{Declaration, ProfilingMode};
 
 use crate::response::*;
 
-pub fn feature_policy(input: &[u8]) {
+pub fn feature_policy(input: &[u8]) -> bool {
     let fields = field_lines(&FEATURE_POLICY, input);
     check_response(&fields);
 
     let value = value_of(&fields, &FEATURE_POLICY);
+    let mut is_accepted = false;
     for origin in origins() {
         let declared = declaration(&fields, origin);
         let mode = top_level_mode(&fields, origin);
         assert_ne!(mode, Some(ProfilingMode::Eager));
+        is_accepted |= mode.is_some();
         let is_silent = match &declared {
             Declaration::For(_) | Declaration::Disabled => false,
             Declaration::Absent => true,
@@ -55,4 +57,5 @@ pub fn feature_policy(input: &[u8]) {
             "another feature changes the result"
         );
     }
+    is_accepted
 }

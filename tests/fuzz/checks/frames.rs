@@ -89,10 +89,10 @@ fn mode(chain: &[Document]) -> Option<ProfilingMode> {
     policies(chain).last().and_then(|(policy, _)| policy.mode)
 }
 
-pub fn frames(input: &[u8]) {
+pub fn frames(input: &[u8]) -> bool {
     let chain = chain(input);
     let Some((innermost, outer)) = chain.split_last() else {
-        return;
+        return false;
     };
     let policies = policies(&chain);
     let (policy, navigation) = policies.last().unwrap();
@@ -192,4 +192,5 @@ pub fn frames(input: &[u8]) {
     let within = mode(&deeper);
     assert!(within.is_none() || within == policy.mode);
     assert!(within.is_none() || by_own_header);
+    policy.mode.is_some()
 }

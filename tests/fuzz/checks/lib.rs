@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! The checks of the fuzz targets: one function per target, which panics if something is wrong.
+//! The checks of the fuzz targets: one function per target, which panics if something is wrong. It returns whether the
+//! input is accepted: it is read to its end, or grants what the policy is about.
 //!
 //! If a parser reads text, the inputs are text, so that people can write and read a corpus. The checks use the
 //! public functions of a crate, and do not depend on how it parses. They are a separate crate so that
@@ -47,106 +48,110 @@ mod tests {
 
     use super::*;
 
-    fn check_corpus(target: &str, check: fn(&[u8])) {
+    /// `accepted` is how many of the inputs are accepted. If a parser refuses everything, its other checks pass, too.
+    fn check_corpus(target: &str, check: fn(&[u8]) -> bool, accepted: usize) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../corpus")
             .join(target);
-        let files: Vec<_> = fs::read_dir(&folder).unwrap().map(Result::unwrap).collect();
-        assert!(!files.is_empty(), "{target} has no corpus");
-        for file in files {
+        let mut found = 0;
+        for file in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
             // The name is shown if the check panics.
             println!("{}", file.path().display());
-            check(&fs::read(file.path()).unwrap());
+            let is_accepted = check(&fs::read(file.path()).unwrap());
+            println!("  {}", if is_accepted { "accepted" } else { "refused" });
+            found += usize::from(is_accepted);
         }
+        assert!(accepted > 0);
+        assert_eq!(found, accepted, "inputs of {target} that are accepted");
     }
 
     #[test]
     fn address_corpus() {
-        check_corpus("address", address);
+        check_corpus("address", address, 11);
     }
 
     #[test]
     fn allow_attribute_corpus() {
-        check_corpus("allow_attribute", allow_attribute);
+        check_corpus("allow_attribute", allow_attribute, 16);
     }
 
     #[test]
     fn any_profile_corpus() {
-        check_corpus("any_profile", any_profile);
+        check_corpus("any_profile", any_profile, 8);
     }
 
     #[test]
     fn collapsed_corpus() {
-        check_corpus("collapsed", collapsed);
+        check_corpus("collapsed", collapsed, 351);
     }
 
     #[test]
     fn command_line_corpus() {
-        check_corpus("command_line", command_line);
+        check_corpus("command_line", command_line, 12);
     }
 
     #[test]
     fn cpuprofile_corpus() {
-        check_corpus("cpuprofile", cpuprofile);
+        check_corpus("cpuprofile", cpuprofile, 8);
     }
 
     #[test]
     fn document_policy_corpus() {
-        check_corpus("document_policy", document_policy);
+        check_corpus("document_policy", document_policy, 10);
     }
 
     #[test]
     fn feature_policy_corpus() {
-        check_corpus("feature_policy", feature_policy);
+        check_corpus("feature_policy", feature_policy, 15);
     }
 
     #[test]
     fn firefox_corpus() {
-        check_corpus("firefox", firefox);
+        check_corpus("firefox", firefox, 8);
     }
 
     #[test]
     fn frames_corpus() {
-        check_corpus("frames", frames);
+        check_corpus("frames", frames, 13);
     }
 
     #[test]
     fn html_corpus() {
-        check_corpus("html", html);
+        check_corpus("html", html, 5);
     }
 
     #[test]
     fn permissions_policy_corpus() {
-        check_corpus("permissions_policy", permissions_policy);
+        check_corpus("permissions_policy", permissions_policy, 15);
     }
 
     #[test]
     fn profiling_query_corpus() {
-        check_corpus("profiling_query", profiling_query);
+        check_corpus("profiling_query", profiling_query, 6);
     }
 
     #[test]
     fn reports_corpus() {
-        check_corpus("reports", reports);
+        check_corpus("reports", reports, 13);
     }
 
     #[test]
     fn requests_corpus() {
-        check_corpus("requests", requests);
+        check_corpus("requests", requests, 74);
     }
 
     #[test]
     fn source_map_corpus() {
-        check_corpus("source_map", source_map);
+        check_corpus("source_map", source_map, 21);
     }
 
     #[test]
     fn speedscope_corpus() {
-        check_corpus("speedscope", speedscope);
+        check_corpus("speedscope", speedscope, 6);
     }
 
     #[test]
     fn web_trace_corpus() {
-        check_corpus("web_trace", web_trace);
+        check_corpus("web_trace", web_trace, 8);
     }
 }

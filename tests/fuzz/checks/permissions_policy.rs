@@ -8,13 +8,14 @@ use profiling_policy_traits::{Declaration, ProfilingMode};
 
 use crate::response::*;
 
-pub fn permissions_policy(input: &[u8]) {
+pub fn permissions_policy(input: &[u8]) -> bool {
     let fields = field_lines(&PERMISSIONS_POLICY, input);
     check_response(&fields);
 
     let value = value_of(&fields, &PERMISSIONS_POLICY);
     let and_all = with(&fields, &PERMISSIONS_POLICY, "js-profiling=*");
     let is_malformed_before = is_malformed_dictionary(&value_of(&and_all, &PERMISSIONS_POLICY));
+    let mut is_accepted = false;
     for origin in origins() {
         let declared = declaration(&fields, origin);
         let mode = top_level_mode(&fields, origin);
@@ -25,6 +26,7 @@ pub fn permissions_policy(input: &[u8]) {
             Declaration::Absent | Declaration::Malformed(_) => assert_eq!(mode, None),
         }
         assert_ne!(mode, Some(ProfilingMode::Eager));
+        is_accepted |= mode.is_some();
         if !origin.is_tuple() && mode.is_some() {
             assert!(
                 value.contains(&b'*'),
@@ -57,4 +59,5 @@ pub fn permissions_policy(input: &[u8]) {
             );
         }
     }
+    is_accepted
 }

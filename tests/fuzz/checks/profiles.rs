@@ -15,32 +15,32 @@ use profile_formats::{
 /// A recording with more samples is not written, because some formats have an entry for each sample.
 const MAX_WRITTEN_WEIGHT: u64 = 1_000;
 
-pub fn collapsed(input: &[u8]) {
-    check(input, Format::Collapsed);
+pub fn collapsed(input: &[u8]) -> bool {
+    check(input, Format::Collapsed)
 }
 
-pub fn cpuprofile(input: &[u8]) {
-    check(input, Format::Cpuprofile);
+pub fn cpuprofile(input: &[u8]) -> bool {
+    check(input, Format::Cpuprofile)
 }
 
-pub fn firefox(input: &[u8]) {
-    check(input, Format::Firefox);
+pub fn firefox(input: &[u8]) -> bool {
+    check(input, Format::Firefox)
 }
 
-pub fn html(input: &[u8]) {
-    check(input, Format::Html);
+pub fn html(input: &[u8]) -> bool {
+    check(input, Format::Html)
 }
 
-pub fn speedscope(input: &[u8]) {
-    check(input, Format::Speedscope);
+pub fn speedscope(input: &[u8]) -> bool {
+    check(input, Format::Speedscope)
 }
 
-pub fn web_trace(input: &[u8]) {
-    check(input, Format::Trace);
+pub fn web_trace(input: &[u8]) -> bool {
+    check(input, Format::Trace)
 }
 
 /// The format is not given, as for a file that is dropped on about:profiling.
-pub fn any_profile(input: &[u8]) {
+pub fn any_profile(input: &[u8]) -> bool {
     match read(input, None, None) {
         Ok((recording, format)) => {
             let again = read(input, None, Some(format));
@@ -52,21 +52,26 @@ pub fn any_profile(input: &[u8]) {
             if !input.starts_with(&[0x1f, 0x8b]) && !input.starts_with("\u{feff}".as_bytes()) {
                 assert_eq!(Format::by_content(input), Some(format));
             }
+            true
         },
-        Err(error) => assert!(!error.to_string().is_empty()),
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            false
+        },
     }
 }
 
-fn check(input: &[u8], format: Format) {
+fn check(input: &[u8], format: Format) -> bool {
     let (recording, read_as) = match read(input, None, Some(format)) {
         Ok(read) => read,
         Err(error) => {
             assert!(!error.to_string().is_empty());
-            return;
+            return false;
         },
     };
     assert_eq!(read_as, format);
     check_recording(&recording);
+    true
 }
 
 /// Checks what must be true of every recording.

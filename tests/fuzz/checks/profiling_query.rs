@@ -20,11 +20,11 @@ const NAMES: [&str; 9] = [
     "linkedMaps",
 ];
 
-pub fn profiling_query(input: &[u8]) {
+pub fn profiling_query(input: &[u8]) -> bool {
     let text = String::from_utf8_lossy(input);
     let text = text.trim_end_matches('\n');
     let Ok(url) = Url::parse(&format!("profiling:start?{text}")) else {
-        return;
+        return false;
     };
     let none = |_| EventLoops::These {
         ids: Vec::new(),
@@ -47,14 +47,18 @@ pub fn profiling_query(input: &[u8]) {
             let rest: Vec<_> = url.query_pairs().map(|(name, _)| name).collect();
             let unknown = rest.iter().find(|name| !NAMES.contains(&&***name));
             match (query.end(), unknown) {
-                (Ok(()), None) => {},
-                (Err(message), Some(name)) => assert!(message.starts_with(&**name), "{message}"),
+                (Ok(()), None) => true,
+                (Err(message), Some(name)) => {
+                    assert!(message.starts_with(&**name), "{message}");
+                    false
+                },
                 (result, _) => panic!("{result:?} with {unknown:?}"),
             }
         },
         Err(message) => {
             let named = NAMES.iter().any(|name| message.starts_with(name));
             assert!(named, "it names no parameter: {message}");
+            false
         },
     }
 }

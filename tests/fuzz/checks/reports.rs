@@ -21,9 +21,9 @@ const START: i64 = 1_000_000;
 /// A sample after this is from the future: about 146 years after the machine was started.
 const NOW: i64 = 1 << 62;
 
-pub fn reports(input: &[u8]) {
+pub fn reports(input: &[u8]) -> bool {
     let Some((&first, messages)) = input.split_first() else {
-        return;
+        return false;
     };
     let bit = |number: u8| first >> number & 1 == 1;
     let wanted = Wanted {
@@ -34,9 +34,11 @@ pub fn reports(input: &[u8]) {
     };
     let (start, now) = (instant(START), instant(NOW));
     let mut event_loops: BTreeMap<u64, Kept> = BTreeMap::new();
+    let mut is_accepted = !messages.is_empty();
     for message in split(messages) {
         // As in recorder.rs, nothing more is taken from a process that sends an invalid report or nonsense.
         let Ok(report) = IpcMessage::from_data(message.to_vec()).to::<Report>() else {
+            is_accepted = false;
             break;
         };
         match report {
@@ -48,6 +50,7 @@ pub fn reports(input: &[u8]) {
                 check_kept(kept, wanted);
                 if let Err(nonsense) = result {
                     assert!(!nonsense.to_string().is_empty());
+                    is_accepted = false;
                     break;
                 }
             },
@@ -55,6 +58,7 @@ pub fn reports(input: &[u8]) {
                 event_loop, source, ..
             } => {
                 let Some(kept) = event_loops.get_mut(&event_loop.0) else {
+                    is_accepted = false;
                     break;
                 };
                 let memory = kept.memory();
@@ -64,6 +68,7 @@ pub fn reports(input: &[u8]) {
                     Ok(()) => assert!(kept.memory() > memory),
                     Err(nonsense) => {
                         assert!(!nonsense.to_string().is_empty());
+                        is_accepted = false;
                         break;
                     },
                 }
@@ -72,12 +77,14 @@ pub fn reports(input: &[u8]) {
                 event_loop, map, ..
             } => {
                 let Some(kept) = event_loops.get_mut(&event_loop.0) else {
+                    is_accepted = false;
                     break;
                 };
                 let result = kept.add_map(*map);
                 check_kept(kept, wanted);
                 if let Err(nonsense) = result {
                     assert!(!nonsense.to_string().is_empty());
+                    is_accepted = false;
                     break;
                 }
             },
@@ -108,6 +115,7 @@ pub fn reports(input: &[u8]) {
         profile_formats::apply_own_maps(&mut recording, &profile_formats::Deadline::none());
         check_recording(&recording);
     }
+    is_accepted
 }
 
 fn check_kept(kept: &Kept, wanted: Wanted) {

@@ -11,9 +11,9 @@ use js_profiler_traits::EventLoopId;
 use js_profiler_traits::preferences;
 use js_profiler_traits::recording::{EventLoopKind, Request, recording_interval};
 
-pub fn requests(input: &[u8]) {
+pub fn requests(input: &[u8]) -> bool {
     let Ok(request) = IpcMessage::from_data(input.to_vec()).to::<Request>() else {
-        return;
+        return false;
     };
     match request {
         Request::SetPreferences(assignments) => {
@@ -47,4 +47,5 @@ pub fn requests(input: &[u8]) {
         | Request::Status { .. }
         | Request::EndSampling => {},
     }
+    true
 }

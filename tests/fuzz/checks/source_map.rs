@@ -13,7 +13,8 @@ const SCRIPT: &str = "https://a.test/js/app.js";
 const LINES: [u32; 6] = [0, 1, 2, 3, 101, u32::MAX];
 const COLUMNS: [u32; 9] = [0, 1, 2, 5, 9, 17, 33, 1_000, u32::MAX];
 
-pub fn source_map(input: &[u8]) {
+pub fn source_map(input: &[u8]) -> bool {
+    let mut is_accepted = false;
     let mut parts = input.splitn(2, |byte| *byte == 0);
     let (script, map) = match (parts.next(), parts.next()) {
         (Some(script), Some(map)) => (String::from_utf8_lossy(script), map),
@@ -21,7 +22,7 @@ pub fn source_map(input: &[u8]) {
     };
     let base = match Link::of_script(SCRIPT, None, Some(&script)) {
         Ok(Some(Link::Inline(content))) => {
-            check(&content, &Url::parse(SCRIPT).expect("it is a URL"));
+            is_accepted |= check(&content, &Url::parse(SCRIPT).expect("it is a URL"));
             None
         },
         Ok(Some(Link::Url(url))) => Some(url),
@@ -32,13 +33,18 @@ pub fn source_map(input: &[u8]) {
         },
     };
     let base = base.unwrap_or_else(|| Url::parse(SCRIPT).expect("it is a URL"));
-    check(map, &base);
+    is_accepted |= check(map, &base);
+    is_accepted
 }
 
-fn check(content: &[u8], base: &Url) {
+/// Whether it is a map.
+fn check(content: &[u8], base: &Url) -> bool {
     let map = match SourceMap::read(content, SCRIPT, Some(base), &Deadline::none()) {
         Ok(map) => map,
-        Err(notice) => return check_notice(notice.to_string(), SCRIPT),
+        Err(notice) => {
+            check_notice(notice.to_string(), SCRIPT);
+            return false;
+        },
     };
     for notice in map.notices() {
         check_notice(notice.to_string(), SCRIPT);
@@ -49,6 +55,7 @@ fn check(content: &[u8], base: &Url) {
             check_place(&map, &urls, Place { line, column });
         }
     }
+    true
 }
 
 fn check_place(map: &SourceMap, urls: &[&str], place: Place) {

@@ -7,4 +7,6 @@
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz_checks::source_map(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    fuzz_checks::source_map(input);
+});
