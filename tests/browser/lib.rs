@@ -52,7 +52,7 @@ pub use slowness::scaled;
 pub use source::{Position, Source};
 pub use trace::{Edges, Frame, Marker, Sample, Stack, Trace};
 pub use turns::{Alone, alone};
-pub use visit::{BrowserProcess, Visit, run_browser};
+pub use visit::{BrowserProcess, Visit, run_browser, threads_named};
 pub use webdriver::{Driver, Failure, TIME_BOUND};
 
 /// The top folder of the repository.

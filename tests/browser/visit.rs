@@ -64,14 +64,21 @@ impl BrowserProcess {
 
     /// How many of its threads have this name.
     pub fn threads_named(&self, name: &str) -> usize {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.id)).expect("the browser runs");
-        threads
-            .filter_map(Result::ok)
-            // A thread may end while it is examined.
-            .filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok())
-            .filter(|thread_name| thread_name.trim_end() == name)
-            .count()
+        threads_named(self.id, name)
     }
+}
+
+/// How many threads of a process have this name. None if the process has ended.
+pub fn threads_named(process: u32, name: &str) -> usize {
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    threads
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        // A thread may end while it is examined.
+        .filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok())
+        .filter(|thread_name| thread_name.trim_end() == name)
+        .count()
 }
 
 type Checkpoint<'a> = dyn FnMut(&str, &BrowserProcess) -> Value + 'a;
