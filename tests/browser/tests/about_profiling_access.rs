@@ -119,6 +119,7 @@ fn a_page_cannot_load_any_of_it() {
     let driver = Driver::start_with(&[], &[hosts.variable()]);
     driver.open(PAGE);
     let stolen = token(&driver);
+    let home = driver.get("/window").unwrap();
     driver.switch_to(&driver.new_tab());
     driver.open(&url_of("/intruder.html"));
     let script = url_of("/busy.js");
@@ -146,6 +147,21 @@ fn a_page_cannot_load_any_of_it() {
             assert_eq!(*text, Value::Null, "{way} of {url}");
         }
     }
+
+    // The requests had no effect either, though the same one has its effect at home.
+    driver.switch_to(&home);
+    let status = || {
+        let answer = fetched(&driver, &format!("profiling:status?token={stolen}"));
+        assert_eq!(answer[0], 200, "{answer}");
+        serde_json::from_str::<Value>(answer[1].as_str().unwrap()).unwrap()
+    };
+    let before = status();
+    assert_eq!(before["recording"], Value::Null, "{before}");
+    assert_eq!(before["recordings"], json!([]), "{before}");
+    let start = format!("profiling:start?interval=1&token={stolen}");
+    assert_eq!(fetched(&driver, &start)[0], 200);
+    let after = status();
+    assert!(after["recording"].is_object(), "{after}");
 }
 
 #[test]
