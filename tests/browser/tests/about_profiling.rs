@@ -518,12 +518,17 @@ fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
     person.wait_until("document.documentElement.dataset.ready === ''");
     let shown = now();
     driver.switch_to(&page);
-    let turns = |script: &str| person.read(script).as_f64().expect("a number");
-    let before = turns("turns");
+    let number = |script: &str| person.read(script).as_f64().expect("a number");
+    let before = number("turns");
     person.wait_until(&format!("turns > {before}"));
     let longest = |from: f64, to: f64| {
         let gaps = format!("gaps.filter(gap => {from} <= gap[0] && gap[0] <= {to})");
-        turns(&format!("Math.max(0, ...{gaps}.map(gap => gap[1]))"))
+        number(&format!("Math.max(0, ...{gaps}.map(gap => gap[1]))"))
+    };
+    let turns_per_ms = |from: f64, to: f64| {
+        number(&format!(
+            "ends.filter(end => {from} <= end && end <= {to}).length"
+        )) / (to - from)
     };
     report(&format!(
         "the page's thread paused for at most {:.2} ms in the {:.0} ms of stopping and showing, \
@@ -533,6 +538,12 @@ fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
         longest(quiet, stop),
         stop - quiet,
     ));
+    // The browser and about:profiling need the processors meanwhile, too. A page that waited for them would do none.
+    let (before, meanwhile) = (turns_per_ms(quiet, stop), turns_per_ms(stop, shown));
+    assert!(
+        meanwhile * 4. > before,
+        "{meanwhile:.4} turns in a ms while a recording is stopped and shown, and {before:.4} before"
+    );
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }
