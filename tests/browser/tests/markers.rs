@@ -13,6 +13,14 @@ use serde_json::Value;
 /// machine misses many.
 const ENOUGH: usize = 10;
 
+/// How many of the samples in a function that forces style or layout have such a marker, in percent. The rest is its
+/// script.
+const LEAST_FORCED: usize = 50;
+
+/// How many of the samples in a function that is only script are marked as script or a collection, in percent. One at its
+/// beginning may be marked otherwise.
+const LEAST_SCRIPT: usize = 95;
+
 /// The most samples of script while the page only awaits a frame some dozens of times. Most runs have none, of about
 /// 500 samples.
 const MOST_FOR_PROMISES: usize = 3;
@@ -61,6 +69,21 @@ fn is_in(trace: &Trace, sample: &Sample, function: &str) -> bool {
     trace.labels(sample).contains(&function)
 }
 
+/// Checks that at least this percentage of the samples has one of these markers.
+fn assert_share(
+    what: &str,
+    counts: &BTreeMap<Option<Marker>, usize>,
+    markers: &[Option<Marker>],
+    least: usize,
+) {
+    let all: usize = counts.values().sum();
+    let found: usize = markers.iter().filter_map(|marker| counts.get(marker)).sum();
+    assert!(
+        all > 0 && found * 100 >= all * least,
+        "{what}: {found} of {all} samples have one of {markers:?}: {counts:?}"
+    );
+}
+
 fn assert_only(trace: &Trace, allowed: &[Marker]) {
     let counts = markers(trace, |_| true);
     let mut found = counts.keys().flatten();
@@ -80,6 +103,8 @@ fn style_and_layout_are_marked_with_the_stack_of_the_script_that_forces_them() {
             forced.get(&Some(marker)) > Some(&ENOUGH),
             "{kind}: {forced:?}"
         );
+        // The function does little else.
+        assert_share(kind, &forced, &[Some(Style), Some(Layout)], LEAST_FORCED);
         // The code around it is not marked.
         let around = markers(trace, |sample| trace.leaf(sample) == Some("repeat"));
         assert!(around.keys().all(Option::is_none), "{kind}: {around:?}");
@@ -175,7 +200,10 @@ fn a_page_that_is_trusted_sees_all_markers() {
         script.get(&Some(Marker::Script)) > Some(&ENOUGH),
         "{script:?}"
     );
+    let of_script = [Some(Marker::Script), Some(Marker::Gc)];
+    assert_share("script", &script, &of_script, LEAST_SCRIPT);
     let garbage = of("garbage", "makeGarbage");
+    assert_share("garbage", &garbage, &of_script, LEAST_SCRIPT);
     for marker in [Marker::Script, Marker::Gc] {
         assert!(garbage.get(&Some(marker)) > Some(&ENOUGH), "{garbage:?}");
     }
@@ -191,6 +219,8 @@ fn a_page_that_is_trusted_sees_all_markers() {
     assert!(messages.contains_key(&Some(Marker::Gc)), "{messages:?}");
     let idle = markers(&traces["idle"], |_| true);
     assert!(idle.get(&None) > Some(&ENOUGH), "{idle:?}");
+    // A script begins and ends it. On a busy machine that takes longer.
+    assert_share("idle", &idle, &[None], 75);
 }
 
 #[test]
@@ -213,6 +243,10 @@ fn parsing_is_other_work() {
         counts.get(&Some(Marker::Other)) > Some(&ENOUGH),
         "{counts:?}"
     );
+    // The thread may also wait for more of the page.
+    let mut working = counts;
+    working.remove(&None);
+    assert_share("parsing", &working, &[Some(Marker::Other)], 50);
 }
 
 #[test]
