@@ -64,6 +64,7 @@ async function measure() {
   const begin = performance.now();
   const profiler = new Profiler({ sampleInterval: 1, maxBufferSize: 1_000_000 });
   work(100);
+  const begunTime = performance.now();
   const early = await profilerMemory();
   const earlyTime = performance.now();
   // The memory for samples is doubled each time. Before `early` it may be given twice the time that has passed.
@@ -71,6 +72,7 @@ async function measure() {
   const lateTime = performance.now();
   const late = await profilerMemory();
   const { samples } = await profiler.stop();
+  const begun = samples.filter(({ timestamp }) => timestamp < begunTime).length;
   const between = samples.filter(({ timestamp }) => earlyTime < timestamp && timestamp < lateTime).length;
   const after = await profilerMemory();
   // Nobody has accessed the trace of this profiler.
@@ -81,7 +83,7 @@ async function measure() {
   }
   const entries = await profilerMemory(name => name.startsWith("PerformanceProfileEntry"));
   const freed = await freedMemory();
-  return { before, early, late, between, after, entries, freed, compiled: COMPILED, tables, moreTables };
+  return { before, begun, early, late, between, after, entries, freed, compiled: COMPILED, tables, moreTables };
 }
 
 measure()
