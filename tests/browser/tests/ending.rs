@@ -7,7 +7,9 @@
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use browser_tests::{BrowserWindow, Display, Driver, Site, TIME_BOUND, alone, scaled};
+use browser_tests::{
+    BrowserWindow, Display, Driver, Site, TIME_BOUND, alone, scaled, threads_named,
+};
 
 const WORKERS: usize = 50;
 
@@ -36,6 +38,7 @@ fn assert_ends(arguments: &[&str], way: &Way) {
         !arguments.contains(&"--multiprocess"),
         "{processes:?}"
     );
+    assert_sampled(driver.process().id(), &processes);
     // When the engine takes too long, the browser gives up and its status says so.
     let (status, console) = match way {
         Way::Signal => driver.end_by_signal("TERM"),
@@ -54,10 +57,25 @@ fn assert_window_closes(arguments: &[&str]) {
     let mut window = BrowserWindow::open(&display, &[arguments, &[&url]].concat(), &[]);
     window.wait_for_line(&format!("{WORKERS} workers are busy"));
     let processes = window.process().children();
+    assert_sampled(window.process().id(), &processes);
     window.key("ctrl+w");
     let (status, console) = window.end();
     assert!(status.success(), "{status}\n{console}");
     assert_gone(&processes);
+}
+
+/// One of the processes takes samples: without that an end in time would mean nothing.
+fn assert_sampled(browser: u32, processes: &[u32]) {
+    let all = [&[browser], processes].concat();
+    // A thread gives itself its name. Beside the workers it may have to wait for a processor until then.
+    let deadline = Instant::now() + scaled(Duration::from_secs(30));
+    while all.iter().all(|id| threads_named(*id, "JsSampler") == 0) {
+        assert!(
+            Instant::now() < deadline,
+            "no process of {all:?} takes samples"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// The kernel may need a moment to remove a process that ends together with its parent.
