@@ -11,7 +11,9 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use browser_tests::{Driver, Hosts, Site, Trace, alone, scaled, signal, skip, visit_allowed};
+use browser_tests::{
+    Driver, Hosts, Site, Trace, alone, scaled, signal, skip, threads_named, visit_allowed,
+};
 use serde_json::{Value, json};
 
 /// A busy page with a profiler that has run for a while.
@@ -67,20 +69,25 @@ impl Profiled {
             let samples = trace.samples_between(from, to);
             let busy = samples.filter(|sample| trace.labels(sample).contains(&"busy"));
             let count = busy.count();
-            // On a busy machine there may be few.
             assert!(
-                count > 0,
-                "no sample of the page's work {when} the tool ran"
+                count >= ENOUGH,
+                "{count} samples of the page's work {when} the tool ran"
             );
         }
         let (status, console) = self.driver.shut_down();
         // If a content process was killed, Servo waits for it at the end, until the shell gives up.
-        let gave_up = ending == Ending::MayBeGivenUp && console.contains(GIVEN_UP);
+        let gave_up = ending == Ending::MayBeGivenUp
+            && status.code() == Some(1)
+            && console.contains(GIVEN_UP);
         assert!(status.success() || gave_up, "{status}\n{console}");
         drop(self.site);
         (trace, console)
     }
 }
+
+/// The minimum number of samples in each stretch of time, of which each is longer than 200 intervals. On a busy machine
+/// nine of ten may be missed, several in a row.
+const ENOUGH: usize = 3;
 
 const GIVEN_UP: &str = "the engine did not shut down within";
 
@@ -221,6 +228,7 @@ fn a_debugger_attaches_and_leaves_while_a_page_is_profiled() {
     while status_line(process, "TracerPid") == "0" {
         if gdb.has_ended_before("it to attach") {
             let (_, text) = gdb.end();
+            assert!(text.contains("Operation not permitted"), "{text}");
             skip(&format!("gdb may not attach: {text}"));
             return;
         }
@@ -260,6 +268,17 @@ fn perf_records_while_a_page_is_profiled() {
     }
     let (status, text) = perf.end();
     if !status.success() {
+        // As the kernel, its settings, a container or a virtual machine have it. perf names the call in most of these
+        // messages, with an error that depends on which of them it is.
+        let is_refused = [
+            "perf_event_open",
+            "perf_event_paranoid",
+            "perf_event_mlock_kb",
+            "ermission",
+            "not permitted",
+            "not supported",
+        ];
+        assert!(is_refused.iter().any(|why| text.contains(why)), "{text}");
         skip(&format!("perf may not record: {text}"));
         return;
     }
@@ -277,6 +296,11 @@ fn the_browser_is_stopped_and_continued_while_a_page_is_profiled() {
     let start = profiled.now();
     for _ in 0..50 {
         signal(profiled.process(), "STOP");
+        let deadline = Instant::now() + scaled(TIME_BOUND);
+        while !status_line(profiled.process(), "State").starts_with('T') {
+            assert!(Instant::now() < deadline, "the browser was not stopped");
+            thread::sleep(Duration::from_millis(1));
+        }
         signal(profiled.process(), "CONT");
         profiled.driver.execute("return turned(1);");
     }
@@ -332,7 +356,14 @@ fn the_profilers_own_signal_from_somebody_else_does_no_harm() {
     }
     profiled.go_on();
     let stop = profiled.now();
-    profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+    let (trace, _) = profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
+    // Such a signal is no reason for a sample. There is one tick in a millisecond, and some may be early.
+    let count = trace.samples_between(start, stop).count();
+    assert!(
+        count as f64 <= (stop - start) * 1.02 + 12.,
+        "{count} samples in {} ms",
+        stop - start
+    );
 }
 
 #[test]
@@ -390,15 +421,6 @@ fn servos_sandbox_is_refused_in_words() {
     );
 }
 
-/// Whether a process has a sampling thread.
-fn is_sampling(process: u32) -> bool {
-    let threads = fs::read_dir(format!("/proc/{process}/task"));
-    let threads = threads.into_iter().flatten().filter_map(Result::ok);
-    let mut names =
-        threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
-    names.any(|name| name.trim_end() == "JsSampler")
-}
-
 #[test]
 fn processes_come_and_are_killed_while_another_is_profiled() {
     let hosts = Hosts::new();
@@ -424,7 +446,9 @@ fn processes_come_and_are_killed_while_another_is_profiled() {
         profiled.driver.execute("return turned(5);");
         // The last process that has begun to sample.
         let children = profiled.driver.process().children();
-        let new = children.into_iter().rfind(|child| is_sampling(*child));
+        let new = children
+            .into_iter()
+            .rfind(|child| threads_named(*child, "JsSampler") > 0);
         signal(new.expect("it has a process of its own"), "KILL");
         switch_to(&ours);
         profiled.go_on();
@@ -433,13 +457,21 @@ fn processes_come_and_are_killed_while_another_is_profiled() {
     profiled.assert_sampled_before_while_and_after(start, stop, Ending::MayBeGivenUp);
 }
 
-/// The output of a browser whose sampled thread is also stopped by Servo's hang monitor. It runs once for all tests.
-fn watched_by_the_hang_monitor() -> &'static str {
-    static CONSOLE: OnceLock<String> = OnceLock::new();
-    CONSOLE.get_or_init(watch_by_the_hang_monitor)
+/// A browser whose sampled thread is also stopped by Servo's hang monitor.
+struct Watched {
+    console: String,
+    /// Whether the monitor has its own sampler. It uses this signal, which nothing else in the browser does.
+    has_sampler: bool,
 }
 
-fn watch_by_the_hang_monitor() -> String {
+/// It runs once for all tests.
+fn watched_by_the_hang_monitor() -> &'static Watched {
+    static WATCHED: OnceLock<Watched> = OnceLock::new();
+    WATCHED.get_or_init(watch_by_the_hang_monitor)
+}
+
+fn watch_by_the_hang_monitor() -> Watched {
+    const SIGPROF: u32 = 27;
     let driver = Driver::start_with(
         &["--background-hang-monitor"],
         &[("RUST_LOG", "servo_constellation=warn")],
@@ -457,13 +489,17 @@ fn watch_by_the_hang_monitor() -> String {
     );
     profiled.go_on();
     let stop = profiled.now();
+    let caught = u64::from_str_radix(&status_line(profiled.process(), "SigCgt"), 16).unwrap();
     let (_, console) = profiled.assert_sampled_before_while_and_after(start, stop, Ending::Well);
-    console
+    Watched {
+        console,
+        has_sampler: caught >> (SIGPROF - 1) & 1 == 1,
+    }
 }
 
 #[test]
 fn servos_hang_monitor_stops_the_thread_while_it_is_sampled() {
-    let console = watched_by_the_hang_monitor();
+    let Watched { console, .. } = watched_by_the_hang_monitor();
     for hang in ["a transient hang", "a permanent hang"] {
         assert!(console.contains(hang), "{hang}: {console}");
     }
@@ -471,7 +507,11 @@ fn servos_hang_monitor_stops_the_thread_while_it_is_sampled() {
 
 #[test]
 fn servos_hang_monitor_samples_the_thread_while_it_is_sampled() {
-    if !watched_by_the_hang_monitor().contains("HangProfile backtrace:") {
+    let watched = watched_by_the_hang_monitor();
+    if !watched.has_sampler {
         skip("the browser was built without the feature background_hang_monitor");
+        return;
     }
+    let console = &watched.console;
+    assert!(console.contains("HangProfile backtrace:"), "{console}");
 }
