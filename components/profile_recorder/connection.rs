@@ -360,8 +360,17 @@ impl Connected {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    use std::process::{Command, Stdio};
+    use std::thread::sleep;
+
     use super::*;
     use crate::tests::one_at_a_time;
+
+    /// Names the socket for the process of a test.
+    const NAME: &str = "STROBE_TESTED_SOCKET";
 
     impl<T> Sender<T> {
         /// The same connection, for messages of another type.
@@ -448,6 +457,62 @@ mod tests {
         };
         assert!(is_gone(&end), "{end}");
         assert!(sender.send(&message).is_err());
+    }
+
+    /// A process that connects to a socket, and does nothing else.
+    #[test]
+    #[ignore = "A process of other tests"]
+    fn connected_process() {
+        let name = env::var_os(NAME).expect("other tests run this one");
+        let address = SocketAddr::from_abstract_name(name.as_bytes()).unwrap();
+        let _stream = UnixStream::connect_addr(&address).unwrap();
+        // Until the other process closes it.
+        let _ = io::stdin().read(&mut [0]);
+    }
+
+    #[test]
+    fn a_process_that_is_taken_has_ten_seconds_for_each_message() {
+        let _guard = one_at_a_time();
+        let listener = listen().unwrap();
+        listener.socket.set_nonblocking(true).unwrap();
+        let address = listener.socket.local_addr().unwrap();
+        let name = OsStr::from_bytes(address.as_abstract_name().unwrap());
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "connection::tests::connected_process",
+                "--ignored",
+            ])
+            .env(NAME, name)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let stream = loop {
+            match listener.next() {
+                Ok(stream) => break stream,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+            assert_eq!(child.try_wait().unwrap(), None, "it has ended");
+            sleep(Duration::from_millis(1));
+        };
+        let accepted = listener.take(stream).unwrap();
+        let sender = accepted.requests.stream.lock().unwrap();
+        let ten_seconds = Some(Duration::from_secs(10));
+        assert_eq!(sender.write_timeout().unwrap(), ten_seconds);
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_thousand_processes_are_connected_at_most() {
+        let _guard = one_at_a_time();
+        let places = listen().unwrap().places;
+        let taken: Vec<_> = (1..=1_000).map(|pid| places.take(pid).unwrap()).collect();
+        let error = places.take(1_001).err().unwrap().to_string();
+        assert_eq!(error, "process 1001 is one too many: 1000 are connected");
+        drop(taken);
+        places.take(1_001).unwrap();
     }
 
     #[test]
