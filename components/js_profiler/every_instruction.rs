@@ -9,8 +9,8 @@
 //! Each program notes which functions its functions call, so a stack that cannot have existed is found. Some
 //! programs change what the engine keeps of objects while they run, and check what they read.
 //!
-//! At some of the instructions the engine's memory is write-protected during the walk, so a walk that changes
-//! it is found.
+//! The engine's memory is write-protected during the first walk at each instruction address, and during each hundredth
+//! walk, so a walk that changes it is found.
 
 #![allow(unsafe_code)]
 
@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::process::{Command, Stdio};
 use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::{env, fs, hint, thread};
 
 use crate::arch::Registers;
@@ -81,6 +81,9 @@ const LONG: [&str; 6] = [
 /// program in which code is then linked has few other instructions.
 const LINKED: [&str; 3] = ["compiling", "linking", "tiers"];
 
+/// The functions in which the engine collects garbage again and again.
+const COLLECTING: [&str; 5] = ["garbage", "collection", "barriers", "slices", "realms"];
+
 /// The line of the script that calls the functions.
 const MAIN: u32 = 1000;
 /// The line of scripts that are evaluated.
@@ -103,6 +106,17 @@ thread_local! {
 #[derive(Default)]
 struct EngineMemory {
     ranges: Vec<Range<usize>>,
+}
+
+/// The instruction addresses, by their hashes, at which a walk has been done. It takes no memory that may be
+/// write-protected.
+static SEEN: [AtomicU8; 1 << SEEN_BITS] = [const { AtomicU8::new(0) }; 1 << SEEN_BITS];
+const SEEN_BITS: u32 = 22;
+
+/// Whether no walk has been done at an address. Two addresses in some may have the same hash.
+fn is_first_at(pc: usize) -> bool {
+    let hash = (pc as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SEEN_BITS);
+    SEEN[hash as usize].swap(1, Ordering::Relaxed) == 0
 }
 
 /// The thread whose walk must not write; 0 while memory is writable.
@@ -292,6 +306,10 @@ struct Stepper {
     steps: u64,
     walked: u64,
     idle: u64,
+    /// How many of the last walks in a row found nothing running.
+    idle_last: u64,
+    /// How many found nothing running between two that gave a stack.
+    idle_between: u64,
     collecting: u64,
     /// The reasons why stacks could not be walked, and how often each was given.
     unwalkable: [(Option<&'static CStr>, u64); 16],
@@ -334,6 +352,8 @@ impl Stepper {
             steps: 0,
             walked: 0,
             idle: 0,
+            idle_last: 0,
+            idle_between: 0,
             collecting: 0,
             unwalkable: [(None, 0); 16],
             stacks: Vec::with_capacity(ROOM),
@@ -347,11 +367,13 @@ impl Stepper {
 
     fn step(&mut self, context: &libc::ucontext_t) {
         self.steps += 1;
+        let registers = Registers::of_context(context);
+        let is_first = is_first_at(registers.pc);
         // SAFETY: this is the signal handler, on the thread that owns the stack.
-        let stopped = unsafe { Stopped::new(Registers::of_context(context), self.bounds) };
+        let stopped = unsafe { Stopped::new(registers, self.bounds) };
         const GUARDED: u64 = 100;
         const COMPARED: u64 = 7;
-        let is_guarded = self.steps.is_multiple_of(GUARDED);
+        let is_guarded = is_first || self.steps.is_multiple_of(GUARDED);
         if is_guarded {
             self.memory.protect();
         }
@@ -367,6 +389,10 @@ impl Stepper {
         }
         match walk {
             WalkOutcome::Stack => {
+                if self.walked > 0 {
+                    self.idle_between += self.idle_last;
+                }
+                self.idle_last = 0;
                 self.stack.take(&self.buffer, &self.known);
                 if self.steps.is_multiple_of(COMPARED) {
                     self.compare(&stopped);
@@ -380,7 +406,10 @@ impl Stepper {
                 *known = Some(why);
                 *count += 1;
             },
-            WalkOutcome::Idle => self.idle += 1,
+            WalkOutcome::Idle => {
+                self.idle += 1;
+                self.idle_last += 1;
+            },
             WalkOutcome::Collecting => self.collecting += 1,
         }
     }
@@ -645,8 +674,13 @@ impl Functions {
     }
 }
 
-/// How many of a thousand walks may give no stack although a script is running and no garbage is collected.
+/// How many walks of each program give a stack at least. The shortest one gives 1,700.
+const LEAST_WALKED: u64 = 1_000;
+/// How many of a thousand walks may give no stack although a script is running and no garbage is collected. A program is
+/// one script, so nothing is running before it and after it only.
 const MOST_UNWALKABLE: u64 = 10;
+/// How many of a thousand walks may fall on a collection, in all programs that do not cause one. Usually none does.
+const MOST_COLLECTING: u64 = 10;
 /// The reason that a walk gives while the engine adds an entry to its table of code.
 const CHANGING: &CStr = c"the engine is changing its tables of code";
 /// How many of a thousand walks may give it. Some programs here add dozens of entries in a million instructions,
@@ -664,6 +698,8 @@ fn walk_everywhere(own: &Range<usize>) {
     let mut places = Vec::new();
     let mut known = KnownFunctions::default();
     let mut same = 0;
+    // In the programs that cause no collection.
+    let (mut walked, mut collecting) = (0, 0);
     let functions = Functions::read();
     let context = TestContext::new();
     // After the engine has installed its own handlers.
@@ -725,12 +761,19 @@ fn walk_everywhere(own: &Range<usize>) {
                     WRITTEN.load(Ordering::SeqCst),
                     WRITER.load(Ordering::SeqCst).saturating_sub(program_start())
                 );
+                assert!(stepper.walked >= LEAST_WALKED, "{called} after {runs}");
+                if !COLLECTING.contains(&called) {
+                    walked += stepper.walked;
+                    collecting += stepper.collecting;
+                }
                 let (changing, others) = stepper.unwalkable(CHANGING);
+                let others = others + stepper.idle_between;
                 assert!(
                     others * 1000 <= stepper.walked * MOST_UNWALKABLE
                         && changing * 1000 <= stepper.walked * MOST_CHANGING,
-                    "{called} after {runs}: {:?}, and {} walked",
+                    "{called} after {runs}: {:?}, {} idle between stacks, and {} walked",
                     stepper.unwalkable,
+                    stepper.idle_between,
                     stepper.walked
                 );
                 let is_mistaken = |reason: &&CStr| stepper.unwalkable(reason).0 > 0;
@@ -758,6 +801,10 @@ fn walk_everywhere(own: &Range<usize>) {
         }
     });
     assert_ne!(same, 0, "no walk was based on the one before");
+    assert!(
+        collecting * 1000 <= walked * MOST_COLLECTING,
+        "{collecting} walks fell on a collection, and {walked} gave a stack"
+    );
 }
 
 fn in_thread(run: impl FnOnce(&Range<usize>) + Send + 'static) {
