@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use browser_tests::{Frame, Marker, Position, Sample, Site, Source, Trace, alone};
+use browser_tests::{Frame, Marker, Position, Sample, Site, Source, Trace, alone, report};
 use serde_json::Value;
 
 /// The stacks of each kind, from the root to the leaf, as `kind: function > function`. They begin
@@ -194,6 +194,9 @@ const STREAMED_WASM: &[&str] = &["streamedSpin"];
 /// seventy samples have it. If a frame is missing, it is missing from all of them.
 const LEAST_SHARE: usize = 6;
 
+/// The minimum percentage of the samples of all kinds that must have one of the required stacks of their kind.
+const LEAST_SHARE_OF_ALL: usize = 40;
+
 /// Kinds with a single stack that takes all their time, and the minimum share of that stack. A built-in that is
 /// found only at some of its instructions has a smaller share.
 const PURE: &[&str] = &[
@@ -369,8 +372,16 @@ fn counted<'a>(stacks: impl Iterator<Item = &'a [String]>) -> Vec<(usize, String
     counts
 }
 
-/// The faults in the samples of a kind.
-fn faults(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Vec<String> {
+/// What was found in the samples of a kind.
+struct Found {
+    faults: Vec<String>,
+    /// The samples that count, and those of them that have one of the required stacks.
+    samples: usize,
+    required: usize,
+}
+
+/// Checks the samples of a kind.
+fn check(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Found {
     let mut all = Vec::new();
     // Samples after the function of the kind is compiled.
     let mut hot_samples = 0;
@@ -409,6 +420,7 @@ fn faults(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Vec
         ));
     }
 
+    let is_required = |stack: &[String]| stacks.must.iter().any(|expected| stack == expected);
     let least_share = match PURE.contains(&kind) {
         true => LEAST_SHARE_OF_PURE,
         false => LEAST_SHARE,
@@ -448,7 +460,11 @@ fn faults(kind: &str, stacks: &Stacks, labels: &Labels, rounds: &[Value]) -> Vec
             }
         }
     }
-    faults
+    Found {
+        faults,
+        samples: hot.len(),
+        required: hot.iter().filter(|stack| is_required(stack)).count(),
+    }
 }
 
 /// Checks all kinds in one tier. The built-ins of the kinds in `without_trace` have no frames in that tier.
@@ -474,16 +490,21 @@ fn check_kinds(tier: &str, preferences: &[&str], without_trace: &[&'static str])
     let results = result["results"].as_object().expect("an object");
     let run: BTreeSet<_> = results.keys().map(String::as_str).collect();
     assert_eq!(run, kinds.keys().copied().collect());
-    let faults: Vec<_> = kinds
-        .iter()
-        .flat_map(|(kind, stacks)| {
-            let rounds = results[*kind].as_array().expect("an array");
-            let faults = faults(kind, stacks, &labels, rounds);
-            faults
-                .into_iter()
-                .map(move |fault| format!("{kind}: {fault}"))
-        })
-        .collect();
+    let mut faults = Vec::new();
+    let (mut samples, mut required) = (0, 0);
+    for (kind, stacks) in &kinds {
+        let rounds = results[*kind].as_array().expect("an array");
+        let found = check(kind, stacks, &labels, rounds);
+        let of_kind = found.faults.into_iter();
+        faults.extend(of_kind.map(|fault| format!("{kind}: {fault}")));
+        samples += found.samples;
+        required += found.required;
+    }
+    let share = format!("{required} of {samples} samples have a required stack");
+    report(&format!("{tier}: {share}"));
+    if required * 100 < samples * LEAST_SHARE_OF_ALL {
+        faults.push(share);
+    }
     // Why stacks could not be walked, if any.
     let log: Vec<_> = console
         .lines()
