@@ -6,7 +6,8 @@
 
 // Finds out when this thread paused: reads the clock all the time, and records where it jumped.
 //
-// Turns follow each other by messages. Timers of a page that is not shown fire once in a second.
+// Turns follow each other by messages. Timers of a page that is not shown fire once in a second. Times that another page
+// compares with its own are of Date: Servo's performance.timeOrigin is not since the epoch.
 
 const TURN = 20; // ms
 const LEAST_GAP = 0.2; // ms
@@ -26,13 +27,13 @@ function turn() {
   while (last < until) {
     const now = performance.now();
     if (now - last >= LEAST_GAP && gaps.length < MOST) {
-      gaps.push([performance.timeOrigin + last, now - last]);
+      gaps.push([Date.now() - (now - last), now - last]);
     }
     last = now;
   }
   turns++;
   if (ends.length < MOST) {
-    ends.push(performance.timeOrigin + last);
+    ends.push(Date.now());
   }
   channel.port2.postMessage(null);
 }
