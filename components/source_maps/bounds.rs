@@ -6,7 +6,7 @@
 //! tables.
 //!
 //! Reading the largest map takes less than 500 MB of memory: its content, a copy of the fields that are read, the texts,
-//! and the mappings. What is found of functions in sources takes at most 150 MB more.
+//! and the mappings. What is found of functions in sources takes at most 150 MB more, and of lines without columns 100 MB.
 
 /// Bytes of a map.
 pub const MAX_MAP_BYTES: u64 = 100_000_000;
@@ -42,6 +42,10 @@ pub const MAX_OUTLINED_BYTES: usize = 32_000_000;
 
 /// Functions around a function whose name is asked for.
 pub const MAX_FUNCTION_DEPTH: usize = 1_000;
+
+/// Functions on lines without columns whose code is kept, and such lines. One takes at most 200 bytes of memory. A line
+/// with more has no place in a source.
+pub const MAX_PARTS_OF_LINES: usize = 500_000;
 
 /// Files and folders in a folder of maps.
 pub const MAX_FOLDER_ENTRIES: usize = 100_000;

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -130,12 +131,32 @@ impl SourceMap {
 
     /// The section that a place is in, with its line and column there, from 0 on.
     pub(crate) fn section(&self, place: Place) -> Option<(&Section, (u32, u32))> {
+        let section = &self.sections[self.index_of_section(place)?];
+        Some((
+            section,
+            section.in_section((place.line - 1, place.column - 1)),
+        ))
+    }
+
+    /// The index of the section that a place is in.
+    pub(crate) fn index_of_section(&self, place: Place) -> Option<usize> {
         let place = (place.line.checked_sub(1)?, place.column.checked_sub(1)?);
         let behind = self
             .sections
             .partition_point(|section| section.start <= place);
-        let section = self.sections.get(behind.checked_sub(1)?)?;
-        Some((section, section.in_section(place)))
+        behind.checked_sub(1)
+    }
+
+    /// The indices of the sections that have a part of a line, which is counted from 1.
+    pub(crate) fn sections_of_line(&self, line: u32) -> Range<usize> {
+        let Some(line) = line.checked_sub(1) else {
+            return 0..0;
+        };
+        let sections = &self.sections;
+        let first = sections.partition_point(|section| section.start.0 < line);
+        let behind = sections.partition_point(|section| section.start.0 <= line);
+        // The one before may go on into the line.
+        first.saturating_sub(1)..behind
     }
 
     /// The mapping that a place belongs to: the last one before it on its line.
@@ -187,6 +208,11 @@ impl Section {
         }
     }
 
+    /// A line of the script, from 0 on, counted from the beginning of the section.
+    pub(crate) fn line_in_section(&self, line: u32) -> u32 {
+        line - self.start.0
+    }
+
     /// Line and column from 0 on, counted from the beginning of the section.
     pub(crate) fn in_section(&self, (line, column): (u32, u32)) -> (u32, u32) {
         let (first_line, first_column) = self.start;
@@ -207,7 +233,7 @@ impl Section {
         })
     }
 
-    fn source(&self, id: u32) -> Option<Source<'_>> {
+    pub(crate) fn source(&self, id: u32) -> Option<Source<'_>> {
         let entry = self.sources.get(id as usize)?;
         Some(Source {
             url: entry.url.as_deref()?,
@@ -372,9 +398,18 @@ impl Reader<'_> {
         let names = count(fields.names, "names")?;
         count(fields.sources_content, "sourcesContent")?;
         self.deadline.check()?;
-        mappings::check(&text(fields.mappings, "mappings")?, sources, names)?;
+        let mappings = text(fields.mappings, "mappings")?;
+        let (mappings, wrong) = mappings::checked(mappings, sources, names)?;
+        // In base64 there is nothing that JSON escapes.
+        let corrected = (wrong > 0).then(|| format!("\"{mappings}\""));
+        drop(mappings);
 
         let mut left_out = Vec::new();
+        if wrong > 0 {
+            left_out.push(format!(
+                "{wrong} of its mappings are left out, for they refer to sources, lines or names that are not there"
+            ));
+        }
         let is_short = |field: &&RawValue| field.get().len() <= MAX_SCOPES_BYTES;
         let functions = fields.x_facebook_sources.filter(is_short);
         if functions.is_none() && fields.x_facebook_sources.is_some() {
@@ -383,7 +418,9 @@ impl Reader<'_> {
             ));
         }
         self.deadline.check()?;
-        let known = known_fields(&fields, functions.filter(|one| one.get() != "null"));
+        let functions = functions.filter(|one| one.get() != "null");
+        let known = known_fields(&fields, corrected.as_deref(), functions);
+        drop(corrected);
         let decoded = sourcemap::decode_slice(known.as_bytes())
             .map_err(|error| format!("it cannot be read: {error}"))?;
         drop(known);
@@ -527,18 +564,24 @@ fn text<'a>(field: Option<&'a RawValue>, what: &str) -> Result<Cow<'a, str>, Str
 
 /// The map with the fields that are read, and no others. The library keeps unknown fields in tables that are many times
 /// as large as their text, and reads `rangeMappings` by an earlier draft.
-fn known_fields(fields: &Fields<'_>, functions: Option<&RawValue>) -> String {
+///
+/// `mappings` takes the place of those of the map.
+fn known_fields(
+    fields: &Fields<'_>,
+    mappings: Option<&str>,
+    functions: Option<&RawValue>,
+) -> String {
     let known = [
-        ("sources", fields.sources),
-        ("sourcesContent", fields.sources_content),
-        ("names", fields.names),
-        ("mappings", fields.mappings),
-        ("x_facebook_sources", functions),
+        ("sources", fields.sources.map(RawValue::get)),
+        ("sourcesContent", fields.sources_content.map(RawValue::get)),
+        ("names", fields.names.map(RawValue::get)),
+        ("mappings", mappings.or(fields.mappings.map(RawValue::get))),
+        ("x_facebook_sources", functions.map(RawValue::get)),
     ];
     let mut json = "{\"version\":3".to_owned();
     for (name, value) in known {
         if let Some(value) = value {
-            json.extend([",\"", name, "\":", value.get()]);
+            json.extend([",\"", name, "\":", value]);
         }
     }
     json.push('}');

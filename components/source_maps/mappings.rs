@@ -5,7 +5,9 @@
 //! Numbers in base64, and a check of mappings before the library decodes them. The library takes any byte for a
 //! digit, and lets a number below zero become one near 2³².
 
+use std::borrow::Cow;
 use std::fmt;
+use std::mem;
 
 use crate::bounds::MAX_MAPPINGS;
 use crate::notice::quoted;
@@ -91,14 +93,108 @@ fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// Whether `mappings` can be decoded and refer to what is there: the errors of DecodeMappingsField.
+/// Mappings that can be decoded, and how many of them refer to what is not there.
 /// <https://tc39.es/ecma426/#sec-DecodeMappingsField>
-pub fn check(mappings: &str, sources: usize, names: usize) -> Result<(), String> {
+///
+/// Such a mapping is one of no source, so that the code behind it has no place. One whose name alone is not there has no
+/// name. The text is the same if there are none.
+pub fn checked(
+    mappings: Cow<'_, str>,
+    sources: usize,
+    names: usize,
+) -> Result<(Cow<'_, str>, u64), String> {
     let separators = mappings.bytes().filter(|byte| matches!(byte, b',' | b';'));
     if separators.count() >= MAX_MAPPINGS {
         return Err(format!("it has more than {MAX_MAPPINGS} mappings"));
     }
-    let (mut source, mut line, mut column, mut name) = (0, 0, 0, 0);
+    let mut wrong = 0;
+    for_each(&mappings, |_, segment| {
+        wrong += u64::from(segment.has_wrong_source(sources) || segment.has_wrong_name(names));
+    })?;
+    if wrong == 0 {
+        return Ok((mappings, 0));
+    }
+    let mut text = String::with_capacity(mappings.len());
+    let mut last = Segment::default();
+    let mut line = 0;
+    let mut is_first = true;
+    for_each(&mappings, |generated_line, mut segment| {
+        while line < generated_line {
+            text.push(';');
+            line += 1;
+            last.column = 0;
+            is_first = true;
+        }
+        if segment.has_wrong_source(sources) {
+            segment.original = None;
+        } else if segment.has_wrong_name(names) {
+            segment.name = None;
+        }
+        if !mem::take(&mut is_first) {
+            text.push(',');
+        }
+        segment.write(&mut last, &mut text);
+    })?;
+    Ok((Cow::Owned(text), wrong))
+}
+
+/// A mapping with its own numbers, not the differences to those before.
+#[derive(Clone, Copy, Default)]
+struct Segment {
+    column: i64,
+    /// The source, and a line and a column in it.
+    original: Option<[i64; 3]>,
+    name: Option<i64>,
+}
+
+impl Segment {
+    fn has_wrong_source(&self, sources: usize) -> bool {
+        self.original.is_some_and(|[source, line, column]| {
+            !(0..sources as i64).contains(&source)
+                || !(0..LIMIT).contains(&line)
+                || !(0..LIMIT).contains(&column)
+        })
+    }
+
+    fn has_wrong_name(&self, names: usize) -> bool {
+        self.name
+            .is_some_and(|name| !(0..names as i64).contains(&name))
+    }
+
+    /// `last` has the numbers before, and gets these.
+    fn write(&self, last: &mut Self, text: &mut String) {
+        push_number(text, self.column - last.column);
+        last.column = self.column;
+        let Some(original) = self.original else {
+            return;
+        };
+        let before = last.original.replace(original).unwrap_or_default();
+        for (number, before) in original.into_iter().zip(before) {
+            push_number(text, number - before);
+        }
+        if let Some(name) = self.name {
+            push_number(text, name - last.name.replace(name).unwrap_or_default());
+        }
+    }
+}
+
+fn push_number(text: &mut String, number: i64) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut rest = (number.unsigned_abs() << 1) | u64::from(number < 0);
+    loop {
+        let digit = rest & 31;
+        rest >>= 5;
+        let continued = if rest > 0 { 32 } else { 0 };
+        text.push(char::from(DIGITS[(digit | continued) as usize]));
+        if rest == 0 {
+            break;
+        }
+    }
+}
+
+/// Calls a function for each mapping, with its line of the script, from 0 on.
+fn for_each(mappings: &str, mut call: impl FnMut(usize, Segment)) -> Result<(), String> {
+    let (mut original, mut name) = ([0; 3], 0);
     for (generated_line, segments) in mappings.split(';').enumerate() {
         let mut generated_column = 0;
         for segment in segments.split(',').filter(|segment| !segment.is_empty()) {
@@ -108,48 +204,69 @@ pub fn check(mappings: &str, sources: usize, names: usize) -> Result<(), String>
                 format!("its mapping {segment}, of line {line} of the script, {why}")
             };
             let mut numbers = Numbers::of(segment);
-            let by = numbers.signed().map_err(|why| bad(&why))?;
-            advance(&mut generated_column, by)
-                .ok_or_else(|| bad(&"is in a column that cannot be"))?;
-            if numbers.is_at_end() {
-                continue;
+            generated_column += numbers.signed().map_err(|why| bad(&why))?;
+            if !(0..LIMIT).contains(&generated_column) {
+                return Err(bad(&"is in a column that cannot be"));
             }
-            let sums = [
-                (&mut source, sources as i64, "a source"),
-                (&mut line, LIMIT, "a line of a source"),
-                (&mut column, LIMIT, "a column of a source"),
-                (&mut name, names as i64, "a name"),
-            ];
-            for (fields, (sum, limit, what)) in (1..).zip(sums) {
-                if fields == 4 && numbers.is_at_end() {
-                    break;
-                }
-                if numbers.is_at_end() {
-                    let why = format_args!("has {fields} numbers instead of 1, 4 or 5");
-                    return Err(bad(&why));
-                }
-                let by = numbers.signed().map_err(|why| bad(&why))?;
-                advance(sum, by)
-                    .filter(|sum| *sum < limit)
-                    .ok_or_else(|| bad(&format_args!("refers to {what} that is not there")))?;
-            }
+            let mut read = Segment {
+                column: generated_column,
+                ..Segment::default()
+            };
             if !numbers.is_at_end() {
-                return Err(bad(&"has more than 5 numbers"));
+                let sums = original.iter_mut().chain([&mut name]);
+                for (fields, sum) in (1..).zip(sums) {
+                    if fields == 4 && numbers.is_at_end() {
+                        break;
+                    }
+                    if numbers.is_at_end() {
+                        let why = format_args!("has {fields} numbers instead of 1, 4 or 5");
+                        return Err(bad(&why));
+                    }
+                    *sum += numbers.signed().map_err(|why| bad(&why))?;
+                    if fields == 4 {
+                        read.name = Some(*sum);
+                    }
+                }
+                if !numbers.is_at_end() {
+                    return Err(bad(&"has more than 5 numbers"));
+                }
+                read.original = Some(original);
             }
+            call(generated_line, read);
         }
     }
     Ok(())
 }
 
-/// Adds, if the sum is a number of a line or of a column.
-fn advance(sum: &mut i64, by: i64) -> Option<i64> {
-    *sum += by;
-    (0..LIMIT).contains(sum).then_some(*sum)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mapping_to_what_is_not_there_costs_that_mapping_alone() {
+        let checked = |mappings, sources, names| {
+            let (text, wrong) = checked(Cow::Borrowed(mappings), sources, names).unwrap();
+            (text.into_owned(), wrong)
+        };
+        // The second one is of the source 1, and the third one of the source 0 again.
+        let text = "AAAAA,CCAAC,CDAAC;;AACAA";
+        assert_eq!(checked(text, 2, 3), (text.to_owned(), 0));
+        assert_eq!(checked(text, 1, 3), ("AAAAA,C,CAAAE;;AACAA".to_owned(), 1));
+        assert_eq!(
+            checked(text, 2, 2),
+            ("AAAAA,CCAAC,CDAA;;AACA".to_owned(), 2)
+        );
+        // Before the first one there is nothing.
+        assert_eq!(checked("ADAA,CCAA", 1, 0), ("A,CAAA".to_owned(), 1));
+        assert_eq!(checked("AADA,CACA", 1, 0), ("A,CAAA".to_owned(), 1));
+        for number in [0, 1, -1, 15, 16, -16, 1 << 31, 1 - (1 << 32)] {
+            let mut text = String::new();
+            push_number(&mut text, number);
+            if number.abs() < LIMIT {
+                assert_eq!(Numbers::of(&text).signed(), Ok(number), "{text}");
+            }
+        }
+    }
 
     #[test]
     fn numbers_are_those_of_the_specification() {

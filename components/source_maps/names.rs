@@ -39,7 +39,7 @@ impl SourceMap {
     /// The name that a function had in the code that was written. These are tried in turn:
     ///
     /// 1. the map's `scopes`,
-    /// 2. its `x_facebook_sources`, which React Native has,
+    /// 2. its `x_facebook_sources`, which React Native has, unless a function is `<anonymous>` there,
     /// 3. the name of the mapping at the function's round bracket,
     /// 4. the text of the source,
     /// 5. the name of the mapping at the function's generated name.
@@ -221,7 +221,7 @@ impl Name {
 
 impl Section {
     /// The columns from the mapping to the place that belongs to it.
-    fn columns_behind(&self, token: Token<'_>, place: Place) -> u32 {
+    pub(crate) fn columns_behind(&self, token: Token<'_>, place: Place) -> u32 {
         let (_, column) = self.in_section((place.line - 1, place.column - 1));
         column - token.get_dst_col()
     }
@@ -232,5 +232,7 @@ fn name_of_react_native<'a>(section: &'a Section, token: Token<'_>) -> Option<&'
         return None;
     };
     let name = map.get_scope_for_token(token)?;
-    (!name.is_empty() && name != "<global>").then_some(name)
+    // The table has no more than the syntax of its builder knew. The text may have a name.
+    let is_name = !name.is_empty() && name != "<global>" && name != "<anonymous>";
+    is_name.then_some(name)
 }

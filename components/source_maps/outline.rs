@@ -109,8 +109,17 @@ impl Outline {
 
     /// The function whose head is at `offset`.
     pub fn defined_at(&self, text: &str, offset: usize) -> Option<Name> {
-        let index = self.innermost(offset, |function| function.body)?;
-        Some(self.name(text, index))
+        Some(self.name(text, self.index_defined_at(offset)?))
+    }
+
+    /// The index of the function whose head is at `offset`.
+    pub fn index_defined_at(&self, offset: usize) -> Option<usize> {
+        self.innermost(offset, |function| function.body)
+    }
+
+    /// The index of the function that runs at `offset`.
+    pub fn index_running_at(&self, offset: usize) -> Option<usize> {
+        self.innermost(offset, |function| function.end)
     }
 
     /// The function that begins on the rest of the line, if there is only one. It is for maps without columns.
@@ -128,8 +137,7 @@ impl Outline {
 
     /// The function that runs at `offset`.
     pub fn running_at(&self, text: &str, offset: usize) -> Option<Name> {
-        let index = self.innermost(offset, |function| function.end)?;
-        Some(self.name(text, index))
+        Some(self.name(text, self.index_running_at(offset)?))
     }
 
     /// The innermost function with `offset` between its beginning and `end`.

@@ -94,6 +94,76 @@ fn a_broken_map_is_a_notice_that_names_it() {
 }
 
 #[test]
+fn a_mapping_to_what_is_not_there_costs_that_mapping() {
+    for wrong in ["ACAA", "ADAA", "AADA", "AAAD"] {
+        // The second one is wrong, and the third one goes on from it.
+        let back: String = wrong
+            .chars()
+            .map(|digit| match digit {
+                'C' => 'D',
+                'D' => 'C',
+                digit => digit,
+            })
+            .collect();
+        let mappings = format!("AAAAA,C{},C{}A,CAACA", &wrong[1..], &back[1..]);
+        let map = read(&MAP.replace("AAAAA", &mappings));
+        let notices: Vec<_> = map.notices().iter().map(ToString::to_string).collect();
+        assert_eq!(notices.len(), 1, "{wrong}");
+        assert!(
+            notices[0].contains("1 of its mappings are left out"),
+            "{notices:?}"
+        );
+        let places = [1, 2, 3, 4].map(|column| {
+            let original = map.original(Place { line: 1, column });
+            original.map(|original| (original.line, original.column, original.name))
+        });
+        let alpha = Some("alpha");
+        assert_eq!(
+            places,
+            [
+                Some((1, 1, alpha)),
+                None,
+                Some((1, 1, alpha)),
+                Some((1, 2, alpha))
+            ],
+            "{wrong}"
+        );
+    }
+    for (mappings, names) in [("AAAAA,CAACC,CAACD", [Some("alpha"), None, Some("alpha")])] {
+        let map = read(&MAP.replace("AAAAA", mappings));
+        assert_eq!(map.notices().len(), 1);
+        let found = [1, 2, 3].map(|column| {
+            let original = map.original(Place { line: 1, column }).unwrap();
+            original.name
+        });
+        assert_eq!(found, names);
+    }
+}
+
+#[test]
+fn a_name_in_the_text_counts_more_than_anonymous_in_a_table() {
+    let name = |text: &str, in_table: &str| {
+        let map = read(&format!(
+            r#"{{"version":3,"sources":["a.js"],"sourcesContent":["{text}"],"names":[],"mappings":"iBAAiB","x_facebook_sources":[[{{"names":["<global>","{in_table}"],"mappings":"AAA,UCA"}}]]}}"#
+        ));
+        let function = GeneratedFunction {
+            name: "h",
+            definition: Some(Place {
+                line: 1,
+                column: 18,
+            }),
+            running: &[],
+        };
+        map.function_name(&function).map(|name| name.into_owned())
+    };
+    let text = "class A { #hidden(x) { return x; } }";
+    assert_eq!(name(text, "<anonymous>").as_deref(), Some("#hidden"));
+    assert_eq!(name(text, "A#hidden").as_deref(), Some("A#hidden"));
+    let text = "/* noname */ run((x) => { return x; });";
+    assert_eq!(name(text, "<anonymous>").as_deref(), Some(""));
+}
+
+#[test]
 fn no_byte_of_a_map_makes_it_panic() {
     let index =
         format!(r#"{{"version":3,"sections":[{{"offset":{{"line":0,"column":0}},"map":{MAP}}}]}}"#);

@@ -4,7 +4,7 @@
 
 //! Each input is a map, perhaps with a script before it: up to a zero byte, or what is before it is empty.
 
-use source_maps::{Deadline, GeneratedFunction, Link, Place, SourceMap};
+use source_maps::{CodeOf, Deadline, GeneratedFunction, Link, MappedLines, Place, SourceMap};
 use url::Url;
 
 const SCRIPT: &str = "https://a.test/js/app.js";
@@ -55,7 +55,26 @@ fn check(content: &[u8], base: &Url) -> bool {
             check_place(&map, &urls, Place { line, column });
         }
     }
+    let deadline = Deadline::none();
+    let mut lines = MappedLines::of(&map, &deadline);
+    for line in LINES {
+        check_lines(&mut lines, &urls, CodeOf::TopLevel, line);
+        for column in COLUMNS {
+            for definition in LINES.map(|line| Place { line, column }) {
+                check_lines(&mut lines, &urls, CodeOf::Function(definition), line);
+            }
+        }
+    }
     true
+}
+
+fn check_lines(lines: &mut MappedLines<'_>, urls: &[&str], code: CodeOf, line: u32) {
+    let original = lines.original(code, line);
+    if let Some(original) = original {
+        assert!(original.first >= 1 && original.first <= original.last);
+        assert!(urls.contains(&original.source.url));
+    }
+    assert_eq!(original, lines.original(code, line), "asked twice");
 }
 
 fn check_place(map: &SourceMap, urls: &[&str], place: Place) {
