@@ -75,8 +75,8 @@ fn memory(format: Format, event_loop: &EventLoop) -> u64 {
         3 * length as u64
     };
     match format {
-        // They are written from the tables.
-        Format::Html => 0,
+        // They are written from the tables, or not at all.
+        Format::Html | Format::ChromeTrace | Format::Hermes => 0,
         Format::Trace => calls,
         Format::Collapsed | Format::CollapsedLines => {
             calls + 24 * stacks + 80 * functions + 8 * samples + escaped()

@@ -75,6 +75,15 @@ impl Calls {
         self.calls.iter()
     }
 
+    /// For each function of the event loop, whether it is called by none.
+    pub fn are_roots(&self, event_loop: &EventLoop) -> Vec<bool> {
+        let mut are_roots = vec![false; event_loop.functions().len()];
+        for call in self.iter().filter(|call| call.caller.is_none()) {
+            are_roots[call.function().index()] = true;
+        }
+        are_roots
+    }
+
     /// The index of a stack's call.
     pub fn index_of(&self, stack: StackId) -> usize {
         self.numbers[stack.index()] as usize

@@ -13,39 +13,63 @@ use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::bounds::{MAX_TEXT_BYTES, check_length, check_memory};
 use crate::calls::Detail;
+use crate::collapsed::Unit;
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text};
 use crate::recording::Recording;
 use crate::sink::Sink;
-use crate::{collapsed, cpuprofile, firefox, html, speedscope, web_trace};
+use crate::{
+    chrome_trace, collapsed, cpuprofile, firefox, hermes, html, known_files, speedscope, web_trace,
+};
 
 impl Format {
     /// What a file's text says.
     pub fn by_content(text: &[u8]) -> Option<Self> {
         if text.trim_ascii_start().starts_with(b"{") {
-            return by_members(text);
+            return match by_members(text) {
+                Found::Format(format) => Some(format),
+                Found::Known(_) | Found::Nothing => None,
+            };
         }
         if html::is_page(text) {
             return Some(Self::Html);
         }
-        let line = text
-            .split(|byte| *byte == b'\n')
-            .map(<[u8]>::trim_ascii)
-            .find(|line| !line.is_empty())?;
-        let count = line.rsplit(|byte| *byte == b' ').next()?;
-        (count.len() < line.len() && count.iter().all(u8::is_ascii_digit))
-            .then_some(Self::Collapsed)
+        if starts_with_event(text) {
+            return Some(Self::ChromeTrace);
+        }
+        let is_collapsed = !known_files::begins_as_comment(text) && collapsed::is_collapsed(text);
+        is_collapsed.then_some(Self::Collapsed)
     }
 
-    /// Reads a text of this format. `memory` is what may be taken for it, in bytes.
-    pub(crate) fn read(self, text: &[u8], memory: u64) -> Result<Recording, Error> {
+    /// What a file is whose text is in none of the formats, if it is known.
+    pub(crate) fn known_file(text: &[u8]) -> Option<&'static str> {
+        if text.trim_ascii_start().starts_with(b"{") {
+            return match by_members(text) {
+                Found::Known(what) => Some(what),
+                Found::Format(_) | Found::Nothing => None,
+            };
+        }
+        known_files::by_start(text)
+    }
+
+    /// Reads a text of this format. `memory` is what may be taken for it, in bytes. `unit` is that of counts in collapsed
+    /// stacks. Guesses are told.
+    pub(crate) fn read(
+        self,
+        text: &[u8],
+        memory: u64,
+        unit: Option<Unit>,
+        guesses: &mut Vec<String>,
+    ) -> Result<Recording, Error> {
         match self {
             Self::Trace => web_trace::read(text, memory),
             Self::Firefox => firefox::read(text, memory),
             Self::Speedscope | Self::SpeedscopeLines => speedscope::read(text, memory),
             Self::Cpuprofile => cpuprofile::read(text, memory),
-            Self::Collapsed | Self::CollapsedLines => collapsed::read(text, memory),
+            Self::Collapsed | Self::CollapsedLines => collapsed::read(text, memory, unit, guesses),
             Self::Html => html::read(text, memory),
+            Self::ChromeTrace => chrome_trace::read(text, memory),
+            Self::Hermes => hermes::read(text, memory),
         }
     }
 
@@ -101,35 +125,80 @@ impl Format {
             Self::Collapsed => Box::new(collapsed::prepare(recording, Detail::Functions)?),
             Self::CollapsedLines => Box::new(collapsed::prepare(recording, Detail::Lines)?),
             Self::Html => Box::new(html::prepare(recording)),
+            Self::ChromeTrace | Self::Hermes => {
+                return Err(WriteError::Unfit(format!(
+                    "the format {self} is read and not written; those that are written: {}",
+                    Self::names()
+                )));
+            },
         })
     }
 }
 
+/// What the names of an object's members show.
+enum Found {
+    Format(Format),
+    /// A file that is known, and is not read.
+    Known(&'static str),
+    Nothing,
+}
+
 /// The format, as the names of an object's members show it. What comes after them is not read.
-fn by_members(text: &[u8]) -> Option<Format> {
-    const MARKS: [(&[&str], Format); 5] = [
+fn by_members(text: &[u8]) -> Found {
+    const MARKS: [(&[&str], Format); 6] = [
         (&["frames", "stacks", "samples", "resources"], Format::Trace),
         (&["meta", "threads"], Format::Firefox),
         (&["shared", "profiles"], Format::Speedscope),
         (&["nodes", "startTime"], Format::Cpuprofile),
         (&["nodes", "samples"], Format::Cpuprofile),
+        (&["stackFrames", "samples"], Format::Hermes),
     ];
+    // The member of Chrome's traces is one of others, too.
+    const EVENTS: &str = "traceEvents";
     // A text may have more names than fit into memory. So only those are kept that may be asked for.
     let mut names: Vec<&str> = Vec::new();
-    let all = || MARKS.iter().flat_map(|(mark, _)| *mark);
-    let mut found = None;
+    let all = || {
+        let marks = MARKS.iter().flat_map(|(mark, _)| *mark).copied();
+        marks.chain([EVENTS]).chain(known_files::members())
+    };
+    let (mut found, mut known) = (None, None);
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let result = deserializer.deserialize_map(Members(|name: &str| {
-        let wanted = all().copied().find(|mark| name == *mark);
+        let wanted = all().find(|mark| name == *mark);
         names.extend(wanted.filter(|mark| !names.contains(mark)));
+        // A heap snapshot has nodes and samples, too.
+        known = known_files::by_members(&names);
         let has = |mark: &&str| names.contains(mark);
         let mark = MARKS.iter().find(|(mark, _)| mark.iter().all(has));
         found = mark.map(|(_, format)| *format);
-        found.is_some()
+        known.is_some() || found.is_some()
     }));
-    // An error ends the reading when the format has been found. Any other error means that the text is not an object.
+    if let Some(what) = known {
+        return Found::Known(what);
+    }
+    if let Some(format) = found {
+        return Found::Format(format);
+    }
+    // An error ends the reading when enough has been found. Any other error means that the text is not an object.
     let _ = result;
-    found
+    if names.contains(&EVENTS) {
+        return Found::Format(Format::ChromeTrace);
+    }
+    Found::Nothing
+}
+
+/// Whether a text is a list that begins with an event of a trace.
+fn starts_with_event(text: &[u8]) -> bool {
+    let Some(list) = text.trim_ascii_start().strip_prefix(b"[") else {
+        return false;
+    };
+    let mut has_phase = false;
+    let mut deserializer = serde_json::Deserializer::from_slice(list);
+    let _ = deserializer.deserialize_map(Members(|name: &str| {
+        has_phase |= name == "ph";
+        has_phase
+    }));
+    has_phase
 }
 
 /// Gives the names of an object's members to a function until it has enough.

@@ -24,7 +24,8 @@
 //! Of places in functions it has only the lines at which leaves were executing: `positionTicks` says how many of a
 //! node's samples each line has, but not which. When a file is read, the first samples of a node get its first
 //! line, the next ones its second line, and those that are left get none. Ticks that a node has no samples for are
-//! ignored. The lines of callers, columns, and offsets in WebAssembly modules are lost.
+//! ignored, and so are those of native functions, to which V8 gives the lines of their callers. The lines of callers,
+//! columns, and offsets in WebAssembly modules are lost.
 //!
 //! In Chrome's own files times sometimes go back. The samples are then sorted, as DevTools does it. If a file has no
 //! `samples`, they are made from each `hitCount`, one after another.
@@ -112,8 +113,7 @@ struct CallFrame<S = String> {
     #[serde(default)]
     url: S,
     /// 0-based; -1 if unknown.
-    #[serde(default = "unknown")]
-    line_number: i64,
+    line_number: Option<i64>,
     /// 0-based; -1 if unknown.
     #[serde(default = "unknown")]
     column_number: i64,
@@ -139,11 +139,20 @@ struct Leaves<'a> {
 }
 
 impl<'a> Leaves<'a> {
-    fn new(leaf: Leaf, node: &'a Node) -> Self {
+    fn new(leaf: Leaf, node: &'a Node, is_of_v8: bool) -> Self {
+        let call_frame = &node.call_frame;
+        let is_native = is_of_v8
+            && call_frame.url.is_empty()
+            && call_frame.line_number.is_some_and(|line| line < 0);
+        // Those of a native function are at lines of its caller.
+        let ticks = match is_native {
+            true => &[],
+            false => &*node.position_ticks,
+        };
         Self {
             leaf,
-            ticks: &node.position_ticks,
-            lacking: node.position_ticks.first().map_or(0, |tick| tick.ticks),
+            ticks,
+            lacking: ticks.first().map_or(0, |tick| tick.ticks),
         }
     }
 
@@ -183,8 +192,12 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     let numbers = numbers_by_id(&profile.nodes)?;
     let leaves = read_nodes(&profile.nodes, &numbers, &mut event_loop)?;
 
+    // We have the member in all files, and a function without a script may have lines in them.
+    let is_of_v8 = profile.has_pauses != Some(false);
     let leaves = leaves.into_iter().zip(&profile.nodes);
-    let mut leaves: Vec<_> = leaves.map(|(leaf, node)| Leaves::new(leaf, node)).collect();
+    let mut leaves: Vec<_> = leaves
+        .map(|(leaf, node)| Leaves::new(leaf, node, is_of_v8))
+        .collect();
     let interval = match &profile.samples {
         Some(ids) => {
             let samples = read_samples(ids, &profile, &numbers)?;
@@ -543,14 +556,14 @@ fn add_function(
         let error = || Error::new(format!("{}.callFrame.{member}", place()), problem());
         one_based.map(NonZeroU32::new).ok_or_else(error)
     };
-    let line = position(call_frame.line_number, "lineNumber")?;
+    let line = position(call_frame.line_number.unwrap_or_else(unknown), "lineNumber")?;
     let column = position(call_frame.column_number, "columnNumber")?;
     let kind = match &*call_frame.url {
         "" => FunctionKind::Unknown,
         _ => FunctionKind::Script,
     };
     let label = Label {
-        name: label::read_name(&call_frame.function_name),
+        name: label::read_exact(&call_frame.function_name).into_owned(),
         resource: Some(call_frame.url.clone()),
         line,
         column,
@@ -620,12 +633,14 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     children[0].extend((0..stackless.len() as u64).map(|number| first_stackless + number));
     children[0].extend(no_samples);
 
-    let names = event_loop
-        .functions()
-        .map(|function| match &*function.name {
-            "" => Cow::Borrowed(""),
-            name => label::write_name(name),
-        });
+    let names =
+        event_loop
+            .functions()
+            .zip(calls.are_roots(event_loop))
+            .map(|(function, is_root)| match &*function.name {
+                "" => Cow::Borrowed(""),
+                name => label::write_exact(name, is_root && function.resource.is_none()),
+            });
     let ticks = position_ticks(event_loop, &calls);
     let nodes = Nodes {
         event_loop,
@@ -799,7 +814,7 @@ impl Nodes<'_> {
                     None => NO_SCRIPT.to_owned(),
                 },
                 url: event_loop.resource_of(function).unwrap_or_default(),
-                line_number: position(function.line),
+                line_number: Some(position(function.line)),
                 column_number: position(function.column),
             }
         };
@@ -863,7 +878,7 @@ fn without_place(name: &str) -> CallFrame<&str> {
         function_name: name,
         script_id: NO_SCRIPT.to_owned(),
         url: "",
-        line_number: unknown(),
+        line_number: Some(unknown()),
         column_number: unknown(),
     }
 }

@@ -47,6 +47,15 @@ impl Error {
         Self::new(place, problem)
     }
 
+    /// The error of a part of a file, with its place in the file.
+    pub(crate) fn within(mut self, part: &str) -> Self {
+        self.place = match self.place.is_empty() {
+            true => part.to_owned(),
+            false => format!("{part}.{}", self.place),
+        };
+        self
+    }
+
     /// Empty for the file as a whole.
     pub fn place(&self) -> &str {
         &self.place

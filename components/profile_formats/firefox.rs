@@ -574,7 +574,7 @@ fn read_func(
         return Ok(*function);
     }
     let function = event_loop.add_function(Function {
-        name: label::read_name(name),
+        name: label::read_exact(name).into_owned(),
         kind,
         resource,
         line,

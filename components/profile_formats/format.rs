@@ -14,6 +14,8 @@ use crate::recording::{EventLoop, Recording};
 use crate::sink::Sink;
 
 /// A file format for profiles.
+///
+/// Those in [`Self::ALL`] are read and written, and those in [`Self::READ_ONLY`] are read alone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
     /// What `Profiler.stop()` gives to a web page, as JSON.
@@ -34,6 +36,10 @@ pub enum Format {
     CollapsedLines,
     /// A page that shows the recording in any browser.
     Html,
+    /// What the Performance panel of Chrome's DevTools saves.
+    ChromeTrace,
+    /// What Hermes, the engine of React Native, writes.
+    Hermes,
 }
 
 impl Format {
@@ -48,6 +54,13 @@ impl Format {
         Self::Html,
     ];
 
+    pub const READ_ONLY: [Self; 2] = [Self::ChromeTrace, Self::Hermes];
+
+    /// All that are read.
+    pub fn all_read() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::READ_ONLY)
+    }
+
     /// Its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,12 +72,20 @@ impl Format {
             Self::Collapsed => "collapsed",
             Self::CollapsedLines => "collapsed-lines",
             Self::Html => "html",
+            Self::ChromeTrace => "chrome-trace",
+            Self::Hermes => "hermes",
         }
     }
 
-    /// The names of all, for an error.
+    /// The names of all that are written, for an error.
     pub fn names() -> String {
         Self::ALL.map(Self::as_str).join(", ")
+    }
+
+    /// The names of all that are read, for an error.
+    pub fn names_of_read() -> String {
+        let names: Vec<_> = Self::all_read().map(Self::as_str).collect();
+        names.join(", ")
     }
 
     /// The end of the names of its files, after the point.
@@ -78,12 +99,14 @@ impl Format {
             Self::Collapsed => "collapsed",
             Self::CollapsedLines => "collapsed-lines",
             Self::Html => "html",
+            Self::ChromeTrace => "chrome-trace.json",
+            Self::Hermes => "hermes.json",
         }
     }
 
     /// `None` if no format has this name.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.as_str() == name)
+        Self::all_read().find(|format| format.as_str() == name)
     }
 
     /// The format that a file's name shows; `.json` alone shows none.
@@ -104,6 +127,8 @@ impl Format {
             "firefox" => Some(Self::Firefox),
             "html" | "htm" => Some(Self::Html),
             "trace" => Some(Self::Trace),
+            "chrome-trace" => Some(Self::ChromeTrace),
+            "hermes" => Some(Self::Hermes),
             _ => None,
         }
     }

@@ -4,15 +4,20 @@
 
 //! From the bytes of a file to a recording.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use source_maps::Notice;
 
 use crate::bounds::{MAX_READ_BYTES, MAX_TEXT_BYTES};
+use crate::collapsed::Unit;
 use crate::error::Error;
 use crate::format::Format;
 use crate::recording::Recording;
+use crate::source_mapped::{apply_own_maps, deadline_of_maps};
+use crate::text::{check_encoding, has_lone_surrogates, without_lone_surrogates};
 
 /// <https://www.rfc-editor.org/rfc/rfc1952#page-6>
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
@@ -37,6 +42,15 @@ fn up_to(reader: impl Read, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((content.len() as u64 <= max_bytes).then_some(content))
 }
 
+/// What a person says about a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReadOptions {
+    /// `None` if the content shows it, or else the name.
+    pub format: Option<Format>,
+    /// What the counts of collapsed stacks are; guessed if it is `None`.
+    pub unit: Option<Unit>,
+}
+
 /// Reads a file's content, which may be compressed by gzip. The format is the one given, or else the one that the
 /// content shows, or else the one that the name shows.
 pub fn read(
@@ -44,15 +58,30 @@ pub fn read(
     file: Option<&Path>,
     format: Option<Format>,
 ) -> Result<(Recording, Format), Error> {
-    read_bounded(content, file, format, MAX_TEXT_BYTES)
+    let options = ReadOptions {
+        format,
+        ..ReadOptions::default()
+    };
+    let (recording, format, _) = read_with(content, file, options)?;
+    Ok((recording, format))
+}
+
+/// Reads a file's content as [`read`] does. Each notice is about what was guessed, or about a source map in the file that is
+/// not used. Maps in the file have the time of [`deadline_of_maps`].
+pub fn read_with(
+    content: &[u8],
+    file: Option<&Path>,
+    options: ReadOptions,
+) -> Result<(Recording, Format, Vec<Notice>), Error> {
+    read_bounded(content, file, options, MAX_TEXT_BYTES)
 }
 
 fn read_bounded(
     content: &[u8],
     file: Option<&Path>,
-    format: Option<Format>,
+    options: ReadOptions,
     max_text_bytes: u64,
-) -> Result<(Recording, Format), Error> {
+) -> Result<(Recording, Format, Vec<Notice>), Error> {
     let decompressed;
     let mut held = content.len() as u64;
     let text = if content.starts_with(GZIP_MAGIC) {
@@ -63,13 +92,42 @@ fn read_bounded(
     } else {
         content
     };
+    check_encoding(text)?;
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let format = format
-        .or_else(|| Format::by_content(text))
-        .or_else(|| Format::by_file_name(file?))
-        .ok_or_else(|| Error::of_file(unknown_format(text)))?;
+    let text = match has_lone_surrogates(text) {
+        false => Cow::Borrowed(text),
+        true => {
+            held += text.len() as u64;
+            if held > MAX_READ_BYTES {
+                let problem = format!(
+                    "it has escapes of halves of characters, and with a copy that has none it takes {held} bytes; \
+                     more than {MAX_READ_BYTES} are not taken"
+                );
+                return Err(Error::of_file(problem));
+            }
+            Cow::Owned(without_lone_surrogates(text))
+        },
+    };
+    let text = &*text;
+    let format = match options.format.or_else(|| Format::by_content(text)) {
+        Some(format) => format,
+        None => match Format::known_file(text) {
+            Some(what) => return Err(Error::of_file(format!("no profile of time: {what}"))),
+            None => file
+                .and_then(Format::by_file_name)
+                .ok_or_else(|| Error::of_file(unknown_format(text)))?,
+        },
+    };
     let memory = MAX_READ_BYTES.saturating_sub(held);
-    Ok((format.read(text, memory)?, format))
+    let mut guesses = Vec::new();
+    let mut recording = format.read(text, memory, options.unit, &mut guesses)?;
+    let name = file.map_or_else(|| "the profile".into(), Path::to_string_lossy);
+    let guesses = guesses.iter().map(|guess| Notice::new(&name, guess));
+    let mut notices: Vec<_> = guesses.collect();
+    if format == Format::ChromeTrace {
+        notices.extend(apply_own_maps(&mut recording, &deadline_of_maps()));
+    }
+    Ok((recording, format, notices))
 }
 
 fn decompress(content: &[u8], max_text_bytes: u64) -> Result<Vec<u8>, Error> {
@@ -92,7 +150,8 @@ fn unknown_format(text: &[u8]) -> String {
     {
         return format!("not JSON: {error}");
     }
-    format!("it looks like none of the formats {}", Format::names())
+    let names = Format::names_of_read();
+    format!("it looks like none of the formats {names}")
 }
 
 #[cfg(test)]
@@ -118,8 +177,9 @@ mod tests {
         assert_eq!(recording.event_loops().next().unwrap().weight(), 3);
         // The file and its text.
         let length = content.len() as u64 + 6;
-        assert!(read_bounded(&content, None, None, length).is_ok());
-        let error = read_bounded(&content, None, None, length - 1).unwrap_err();
+        let options = ReadOptions::default();
+        assert!(read_bounded(&content, None, options, length).is_ok());
+        let error = read_bounded(&content, None, options, length - 1).unwrap_err();
         let bound = format!("longer than {} bytes", length - 1);
         assert!(error.to_string().contains(&bound), "{error}");
         let error = read(&content[..content.len() - 9], None, None).unwrap_err();

@@ -334,6 +334,13 @@ pub enum Place {
         /// 1-based, in UTF-16 code units; absent if it is unknown.
         column: Option<NonZeroU32>,
     },
+    /// In the text of the function's script, somewhere in these lines. A source map says no more of a line of a built script.
+    Lines {
+        /// 1-based.
+        first: NonZeroU32,
+        /// After the first one.
+        last: NonZeroU32,
+    },
     /// In a WebAssembly module: bytes from its start.
     WasmOffset(u32),
 }
@@ -344,30 +351,51 @@ impl Place {
         line.map(|line| Self::Source { line, column })
     }
 
+    /// One line, or somewhere in several. The last one is not before the first.
+    pub fn of_lines(first: NonZeroU32, last: NonZeroU32) -> Self {
+        debug_assert!(first <= last);
+        match first == last {
+            true => Self::Source {
+                line: first,
+                column: None,
+            },
+            false => Self::Lines { first, last },
+        }
+    }
+
+    /// Absent if it is not known which of several it is.
     pub fn line(self) -> Option<NonZeroU32> {
         match self {
             Self::Source { line, .. } => Some(line),
-            Self::WasmOffset(_) => None,
+            Self::Lines { .. } | Self::WasmOffset(_) => None,
         }
     }
 
     pub fn column(self) -> Option<NonZeroU32> {
         match self {
             Self::Source { column, .. } => column,
-            Self::WasmOffset(_) => None,
+            Self::Lines { .. } | Self::WasmOffset(_) => None,
+        }
+    }
+
+    /// The first and the last line, if it is somewhere in several.
+    pub fn lines(self) -> Option<(NonZeroU32, NonZeroU32)> {
+        match self {
+            Self::Lines { first, last } => Some((first, last)),
+            Self::Source { .. } | Self::WasmOffset(_) => None,
         }
     }
 
     pub fn without_column(self) -> Self {
         match self {
             Self::Source { line, .. } => Self::Source { line, column: None },
-            Self::WasmOffset(_) => self,
+            Self::Lines { .. } | Self::WasmOffset(_) => self,
         }
     }
 
     pub fn wasm_offset(self) -> Option<u32> {
         match self {
-            Self::Source { .. } => None,
+            Self::Source { .. } | Self::Lines { .. } => None,
             Self::WasmOffset(offset) => Some(offset),
         }
     }
@@ -858,8 +886,18 @@ impl EventLoop {
         end: Option<f64>,
         interval: f64,
     ) -> Result<(), Invalid> {
+        self.value_until_next_as(end, interval, self.has_idle_samples())
+    }
+
+    /// The same. `is_idle_sampled` says whether samples are taken while an event loop is idle, so that none is cut.
+    pub(crate) fn value_until_next_as(
+        &mut self,
+        end: Option<f64>,
+        interval: f64,
+        is_idle_sampled: bool,
+    ) -> Result<(), Invalid> {
         let moments: Vec<f64> = self.samples.iter().map(|sample| sample.time).collect();
-        let most = (!self.has_idle_samples()).then(|| worth::most(interval));
+        let most = (!is_idle_sampled).then(|| worth::most(interval));
         self.set_worths(worth::until_next(&moments, end, interval, most))
     }
 
@@ -1052,6 +1090,11 @@ impl EventLoop {
 
     pub fn frame(&self, id: FrameId) -> Frame {
         self.frames[id.index()]
+    }
+
+    /// The frame at a place of its table.
+    pub(crate) fn frame_at(&self, index: usize) -> Frame {
+        self.frames[index]
     }
 
     /// The function of a frame.

@@ -582,6 +582,8 @@ fn line(function: &FunctionKey, place: Place) -> String {
     let file = file(function).unwrap_or_else(|| NO_SOURCE.to_owned());
     match place {
         Place::Source { line, .. } => format!("{file}:{line}"),
+        // Somewhere in them.
+        Place::Lines { first, last } => format!("{file}:{first}–{last}"),
         Place::WasmOffset(offset) => format!("{file}:{offset:#x}"),
     }
 }
@@ -593,15 +595,31 @@ fn name(function: &FunctionKey) -> String {
     }
 }
 
-/// The end of the URL of the function's script, which is enough in a table.
+/// The end of the URL of the function's script, which is enough in a table. It is shown as it is.
 fn file(function: &FunctionKey) -> Option<String> {
     let resource = function.resource?;
     let url = Url::parse(resource).ok();
     let last = url.as_ref().and_then(|url| {
-        let last = url.path_segments()?.rfind(|part| !part.is_empty());
+        let has_path = !url.cannot_be_a_base();
+        let last = last_segment(resource).filter(|_| has_path);
         last.or(url.host_str())
     });
     Some(shortened(last.unwrap_or(resource), MAX_COLUMN))
+}
+
+/// The last part of the path of a URL, with what says that text in it was evaluated, as in `a.js line 3 > eval`.
+fn last_segment(url: &str) -> Option<&str> {
+    let (_, path) = url.split_once(':')?;
+    let path = match path.strip_prefix("//") {
+        Some(rest) => rest.split_once('/')?.1,
+        None => path,
+    };
+    // An evaluated text has no query of its own, and nobody would miss that of its script.
+    let end = match path.contains(" > ") {
+        true => path.len(),
+        false => path.find(['?', '#']).unwrap_or(path.len()),
+    };
+    path[..end].split('/').rfind(|part| !part.is_empty())
 }
 
 /// Where the function is defined.
@@ -818,7 +836,15 @@ mod tests {
         assert_eq!(place_in(Some("https://a.test/x/y.js?v=1")), "y.js:3:7");
         assert_eq!(place_in(Some("https://a.test/")), "a.test:3:7");
         assert_eq!(place_in(Some("self-hosted")), "self-hosted:3:7");
-        assert_eq!(place_in(Some("https://a.test/\u{1b}[2J")), "%1B[2J:3:7");
+        assert_eq!(place_in(Some("https://a.test/\u{1b}[2J")), "\\u{1b}[2J:3:7");
+        assert_eq!(place_in(Some("file:///x/a b.js")), "a b.js:3:7");
+        assert_eq!(place_in(Some("file:///x/a%20b.js")), "a%20b.js:3:7");
+        let evaluated = "https://a.test/x/y.js line 3 > eval line 1 > Function";
+        assert_eq!(
+            place_in(Some(evaluated)),
+            "y.js line 3 > eval line 1 > Function:3:7"
+        );
+        assert_eq!(place_in(Some("node:internal/fs")), "node:internal/fs:3:7");
         assert_eq!(place_in(Some("x\n\u{202e}.js")), "x\\n\\u{202e}.js:3:7");
         assert_eq!(place_in(None), "(no source):3:7");
         let place = place_in(Some(&format!(

@@ -19,7 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
-use source_maps::{Deadline, GeneratedFunction, Link, Notice, Original, SourceMap};
+use source_maps::{
+    CodeOf, Deadline, GeneratedFunction, Link, MappedLines, Notice, Original, OriginalLines,
+    SourceMap,
+};
 use url::Url;
 
 use crate::bounds::MAX_ORIGINAL_BYTES;
@@ -227,6 +230,7 @@ fn not_used(why: &str) -> String {
 /// What is done with the map of a script.
 struct Mapping<'a> {
     map: &'a SourceMap,
+    lines: MappedLines<'a>,
     deadline: &'a Deadline,
     /// Why functions are left that were not looked up.
     given_up: Option<String>,
@@ -251,6 +255,7 @@ impl<'a> Mapping<'a> {
     fn new(map: &'a SourceMap, room: &'a mut u64, deadline: &'a Deadline) -> Self {
         Self {
             map,
+            lines: MappedLines::of(map, deadline),
             deadline,
             given_up: None,
             start: (NonZeroU32::MIN, NonZeroU32::MIN),
@@ -262,6 +267,14 @@ impl<'a> Mapping<'a> {
             files: HashMap::new(),
             lacks_text: false,
         }
+    }
+
+    /// Whether the deadline has passed. What is looked up then is not whole.
+    fn is_given_up(&mut self) -> bool {
+        if self.given_up.is_none() {
+            self.given_up = self.deadline.passed();
+        }
+        self.given_up.is_some()
     }
 
     /// A place of the script in its text. Maps have places with a column.
@@ -282,6 +295,20 @@ impl<'a> Mapping<'a> {
                 .filter(|line| *line > 0)?,
             column: column.checked_sub(before).filter(|column| *column > 0)?,
         })
+    }
+
+    /// A line of the script in its text.
+    fn line(&self, line: NonZeroU32) -> Option<u32> {
+        let (first_line, _) = self.start;
+        let line = line.get().checked_sub(first_line.get() - 1)?;
+        (line > 0).then_some(line)
+    }
+
+    /// Whether a function is the script outside of its functions. One that is declared where the script begins has a name.
+    fn is_top_level(&self, function: &Function) -> bool {
+        let (line, column) = self.start;
+        let start = (Some(line), Some(column));
+        function.name.is_empty() && (function.line, function.column) == start
     }
 
     fn notice(&self, script: &str) -> Option<Notice> {
@@ -317,8 +344,12 @@ impl<'a> Mapping<'a> {
     }
 
     /// The file that code was written in, in the tables of an event loop.
-    fn file(&mut self, original: &Original<'a>, event_loop: &mut EventLoop) -> Option<ResourceId> {
-        let url = original.source.url;
+    fn file(
+        &mut self,
+        source: &source_maps::Source<'a>,
+        event_loop: &mut EventLoop,
+    ) -> Option<ResourceId> {
+        let url = source.url;
         if let Some(known) = self.files.get(&std::ptr::from_ref(url)) {
             return *known;
         }
@@ -332,8 +363,12 @@ impl<'a> Mapping<'a> {
     }
 
     /// The text of that file, if the map has it and the recording has the texts of scripts.
-    fn source(&mut self, original: &Original<'a>, event_loop: &mut EventLoop) -> Option<SourceId> {
-        let source_maps::Source { url, text, .. } = original.source;
+    fn source(
+        &mut self,
+        source: &source_maps::Source<'a>,
+        event_loop: &mut EventLoop,
+    ) -> Option<SourceId> {
+        let source_maps::Source { url, text, .. } = *source;
         let text = text.filter(|_| event_loop.has_texts())?;
         if let Some(known) = self.sources.get(&std::ptr::from_ref(url)) {
             return *known;
@@ -403,6 +438,8 @@ struct MappedFrame<'a> {
     frame: usize,
     place: Option<source_maps::Place>,
     original: Option<Original<'a>>,
+    /// Where its line was written, if it has no column.
+    lines: Option<OriginalLines<'a>>,
 }
 
 impl<'a> Changes<'a> {
@@ -475,36 +512,52 @@ impl<'a> Changes<'a> {
     }
 
     fn add_function(&mut self, id: FunctionId, resource: ResourceId, mapping: &mut Mapping<'_>) {
-        if mapping.given_up.is_none() {
-            mapping.given_up = mapping.deadline.passed();
-        }
-        if mapping.given_up.is_some() {
+        if mapping.is_given_up() {
             return;
         }
         let map = mapping.map;
         let function = self.event_loop.function(id).clone();
         let definition = mapping.place(function.line, function.column);
         let home = original_of(map, definition);
-        let frames: Vec<_> = self.frames_of[&id]
-            .iter()
-            .map(|frame| {
-                let place = self
-                    .event_loop
-                    .frames()
-                    .nth(*frame)
-                    .and_then(|one| one.place);
-                let place = place.and_then(|place| mapping.place(place.line(), place.column()));
-                MappedFrame {
-                    frame: *frame,
-                    place,
-                    original: original_of(map, place),
-                }
-            })
-            .collect();
+        let is_top_level = mapping.is_top_level(&function);
+        let code = match (is_top_level, definition) {
+            (true, _) => Some(CodeOf::TopLevel),
+            (false, definition) => definition.map(CodeOf::Function),
+        };
+        let indices = self.frames_of[&id].iter();
+        let places = indices.map(|index| (*index, self.event_loop.frame_at(*index).place));
+        let places: Vec<_> = places.collect();
+        let frames = places.into_iter().map(|(frame, place)| {
+            let (line, column) = match place {
+                Some(place) => (place.line(), place.column()),
+                None => (None, None),
+            };
+            let place = mapping.place(line, column);
+            let lines = match (code, line, column) {
+                (Some(code), Some(line), None) => {
+                    let line = mapping.line(line);
+                    line.and_then(|line| mapping.lines.original(code, line))
+                },
+                _ => None,
+            };
+            MappedFrame {
+                frame,
+                place,
+                original: original_of(map, place),
+                lines: lines.filter(|lines| !lines.source.url.is_empty()),
+            }
+        });
+        let frames: Vec<_> = frames.collect();
+        // A line may have all mappings of the map.
+        if mapping.is_given_up() {
+            return;
+        }
         let has_line_alone = (function.line.is_some() && definition.is_none())
-            || frames.iter().any(|frame| frame.place.is_none());
+            || frames
+                .iter()
+                .any(|frame| frame.place.is_none() && frame.lines.is_none());
         mapping.without_column += u64::from(has_line_alone);
-        if home.is_none() && frames.iter().all(|frame| frame.original.is_none()) {
+        if home.is_none() && frames.iter().all(|frame| frame.url().is_none()) {
             return;
         }
         mapping.mapped += 1;
@@ -515,30 +568,36 @@ impl<'a> Changes<'a> {
             line: function.line,
             column: function.column,
         }));
-        let is_at_home = |original: &Original<'_>| {
-            home.is_some_and(|home| home.source.url == original.source.url)
-        };
+        let is_at_home = |url: &str| home.is_some_and(|home| home.source.url == url);
         let mut name = function.name.clone();
         if let Some(home) = home {
             let running: Vec<_> = frames
                 .iter()
-                .filter(|frame| frame.original.as_ref().is_some_and(is_at_home))
+                .filter(|frame| frame.url().is_some_and(is_at_home))
                 .filter_map(|frame| frame.place)
                 .collect();
-            let original_name = map.function_name(&GeneratedFunction {
-                name: &function.name,
-                definition,
-                running: &running,
-            });
+            let original_name = match is_top_level {
+                // The map has the first function of the script there.
+                true => None,
+                false => map.function_name(&GeneratedFunction {
+                    name: &function.name,
+                    definition,
+                    running: &running,
+                }),
+            };
             if let Some(original_name) = original_name {
                 name = original_name.into_owned();
             }
+            let (line, column) = match is_top_level {
+                true => (1, 1),
+                false => (home.line, home.column),
+            };
             let replacement = Function {
                 name: name.clone(),
-                resource: mapping.file(&home, self.event_loop),
-                line: NonZeroU32::new(home.line),
-                column: NonZeroU32::new(home.column),
-                source: mapping.source(&home, self.event_loop),
+                resource: mapping.file(&home.source, self.event_loop),
+                line: NonZeroU32::new(line),
+                column: NonZeroU32::new(column),
+                source: mapping.source(&home.source, self.event_loop),
                 generated: generated.clone(),
                 ..function
             };
@@ -552,11 +611,12 @@ impl<'a> Changes<'a> {
             if home.is_some() {
                 self.frames.insert(frame.frame, (NewFunction::Own, None));
             }
-            let Some(original) = &frame.original else {
-                continue;
+            let (source, place) = match (&frame.original, &frame.lines) {
+                (Some(original), _) => (&original.source, model_place(original)),
+                (None, Some(lines)) => (&lines.source, model_lines(lines)),
+                (None, None) => continue,
             };
-            let place = model_place(original);
-            if is_at_home(original) {
+            if is_at_home(source.url) {
                 self.frames.insert(frame.frame, (NewFunction::Own, place));
                 continue;
             }
@@ -569,11 +629,11 @@ impl<'a> Changes<'a> {
             let elsewhere = Function {
                 name: name_there.map_or_else(|| name.clone(), |name| name.into_owned()),
                 kind: function.kind,
-                resource: mapping.file(original, self.event_loop),
+                resource: mapping.file(source, self.event_loop),
                 line: None,
                 column: None,
                 realm: function.realm,
-                source: mapping.source(original, self.event_loop),
+                source: mapping.source(source, self.event_loop),
                 generated: generated.clone(),
             };
             let index = match self.added.get_index_of(&elsewhere) {
@@ -640,6 +700,20 @@ impl<'a> Changes<'a> {
 fn original_of(map: &SourceMap, place: Option<source_maps::Place>) -> Option<Original<'_>> {
     map.original(place?)
         .filter(|original| !original.source.url.is_empty())
+}
+
+/// One line, or somewhere in several.
+fn model_lines(lines: &OriginalLines<'_>) -> Option<Place> {
+    let [first, last] = [lines.first, lines.last].map(NonZeroU32::new);
+    Some(Place::of_lines(first?, last?))
+}
+
+impl MappedFrame<'_> {
+    /// The file that its code was written in.
+    fn url(&self) -> Option<&str> {
+        let original = self.original.as_ref().map(|original| original.source.url);
+        original.or(self.lines.as_ref().map(|lines| lines.source.url))
+    }
 }
 
 fn model_place(original: &Original<'_>) -> Option<Place> {

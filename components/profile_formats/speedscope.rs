@@ -14,7 +14,8 @@
 //! We read sampled profiles with any unit of time, and those without a unit, whose weights are numbers of samples. A
 //! sample is worth its weight. If there is a `sampleInterval`, it stands for as many samples as it has intervals, rounded
 //! to the nearest number, but for at least one. If not, it stands for one, and the interval is the median of the weights.
-//! A weight of 0 stands for no time, and without a unit, or with a `sampleInterval`, for no sample either.
+//! A weight of 0 stands for no time, and without a unit, or with a `sampleInterval`, for no sample either. Profiles of events
+//! are read in `events.rs`.
 //!
 //! What recorded it is the `exporter`, as `NAME@VERSION`. The member `engines` is ours, too: each of its engines has a `name`
 //! and a `version`. If what recorded it is unknown, both are left out.
@@ -22,7 +23,8 @@
 //! The activity of a sample without a stack is written as a function of that name. Other activities are lost, and so
 //! are processes, the kinds of event loops and functions, realms, and how many samples were missed.
 //!
-//! A frame of the format is a function, and its line is where the function is defined. Places in functions are lost.
+//! A frame of the format is a function, and its line is where the function is defined. Places in functions are lost. In a
+//! file of py-spy the line is the one that was executing or calling.
 //!
 //! With [`Detail::Lines`] a frame is a line of a function, and has the function's name. The line is the one that was
 //! executing or calling, and is absent if it is not known. The column is absent if it is not the same in all frames at the
@@ -30,9 +32,12 @@
 //! both are read in the same way, and a line becomes a function.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::mem;
 use std::num::NonZeroU32;
 
 use indexmap::{IndexMap, IndexSet};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::check_length;
@@ -44,14 +49,22 @@ use crate::json::{self, Array, Number};
 use crate::label::{self, Label};
 use crate::recorded_by::{Program, RecordedBy};
 use crate::recording::{
-    EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, LAST_TIME, Place, Process, Recording,
-    Sample, StackId,
+    Activity, EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, LAST_TIME, Place, Process,
+    Recording, Sample, StackId,
 };
 use crate::sink::Sink;
 use crate::{stackless, worth};
 
+mod events;
+
+use self::events::Event;
+
 /// In the `exporter`.
 const BEFORE_VERSION: char = '@';
+
+/// The exporter that writes the line that was executing where others have that of the definition. Its files have a name,
+/// too, which ours have not, even if they say that it has recorded them.
+const EXECUTING_LINES: &str = "py-spy@";
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
@@ -62,6 +75,7 @@ struct File {
     profiles: Vec<Profile>,
     sample_interval: Option<f64>,
     exporter: Option<String>,
+    name: Option<IgnoredAny>,
     #[serde(default)]
     engines: Vec<Program>,
 }
@@ -96,6 +110,9 @@ struct Profile {
     samples: Vec<Vec<u32>>,
     #[serde(default)]
     weights: Vec<f64>,
+    end_value: Option<f64>,
+    #[serde(default)]
+    events: Vec<Event>,
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -141,6 +158,8 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     };
     let is_counted = file.sample_interval.is_some();
 
+    let exporter = file.exporter.as_deref().unwrap_or_default();
+    let are_lines_executing = exporter.starts_with(EXECUTING_LINES) && file.name.is_some();
     // A short profile takes less memory than an event loop, so their number is no measure.
     let mut event_loops = Vec::new();
     for (index, profile) in file.profiles.into_iter().enumerate() {
@@ -148,7 +167,11 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
         event_loops.push(read_profile(
             profile,
             &file.shared.frames,
-            (interval, is_counted),
+            Reading {
+                interval,
+                is_counted,
+                are_lines_executing,
+            },
             &mut memory,
             &place,
         )?);
@@ -184,8 +207,7 @@ fn exporter(program: &Program) -> String {
 
 fn check(profile: &Profile, place: &str) -> Result<(), Error> {
     if profile.kind == ProfileType::Evented {
-        let problem = "profiles of events are not read, only those of samples";
-        return Err(Error::new(format!("{place}.type"), problem));
+        events::check(profile, place)?;
     }
     if profile.unit == Unit::Bytes {
         let problem = "bytes are not a time";
@@ -207,29 +229,50 @@ fn check(profile: &Profile, place: &str) -> Result<(), Error> {
 /// In milliseconds.
 fn median_weight(profiles: &[Profile]) -> f64 {
     // A count is exact as it is.
-    if profiles.iter().all(|profile| profile.unit == Unit::None) {
+    let is_counted =
+        |profile: &Profile| profile.unit == Unit::None && profile.kind == ProfileType::Sampled;
+    if profiles.iter().all(is_counted) {
         return interval::DEFAULT;
     }
     let weights = profiles.iter().flat_map(|profile| {
         let milliseconds = profile.unit.milliseconds().unwrap_or_default();
-        let weights = profile.weights.iter();
+        let weights = profile.weights.iter().copied();
+        let weights = weights.chain(events::lengths(profile));
         weights.map(move |weight| weight * milliseconds)
     });
     interval::median(weights.filter(|weight| *weight > 0.).collect())
 }
 
+/// How all profiles of a file are read.
+#[derive(Clone, Copy)]
+struct Reading {
+    /// In milliseconds.
+    interval: f64,
+    /// Whether a weight says how many samples there are.
+    is_counted: bool,
+    are_lines_executing: bool,
+}
+
 fn read_profile(
-    profile: Profile,
+    mut profile: Profile,
     shared: &[SharedFrame],
-    (interval, is_counted): (f64, bool),
+    reading: Reading,
     memory: &mut u64,
     place: &str,
 ) -> Result<EventLoop, Error> {
     let milliseconds = profile.unit.milliseconds().unwrap_or_default();
-    let mut event_loop = EventLoop::within(*memory, profile.name, EventLoopKind::Unknown)
+    let name = mem::take(&mut profile.name);
+    let mut event_loop = EventLoop::within(*memory, name, EventLoopKind::Unknown)
         .map_err(|invalid| Error::new(place, invalid))?;
-    let mut frames: Vec<Option<FrameId>> = vec![None; shared.len()];
-    let is_counted = is_counted || profile.unit == Unit::None;
+    let is_counted = reading.is_counted || profile.unit == Unit::None;
+    let mut frames = Frames {
+        shared,
+        ids: vec![None; shared.len()],
+        are_lines_executing: reading.are_lines_executing,
+    };
+    if profile.kind == ProfileType::Evented {
+        events::read(&profile, &mut frames, &mut event_loop, place)?;
+    }
     let mut passed: f64 = 0.;
     // The sample before and its stacks, from the root. Up to where two samples differ, their stacks are the same.
     let mut last: &[u32] = &[];
@@ -250,7 +293,7 @@ fn read_profile(
         }
         let weight = match is_counted {
             // Saturates; a weight that is too large is refused below.
-            true => (duration / interval).round().max(1.) as u64,
+            true => (duration / reading.interval).round().max(1.) as u64,
             false => 1,
         };
         let mut read = Sample {
@@ -260,12 +303,10 @@ fn read_profile(
             activity: None,
         };
         let alone = match **sample {
-            [only] => shared
-                .get(only as usize)
-                .filter(|frame| frame.file.is_none()),
+            [only] => frames.activity(only),
             _ => None,
         };
-        if let Some(activity) = alone.and_then(|frame| stackless::activity(&frame.name)) {
+        if let Some(activity) = alone {
             read.activity = activity;
         } else {
             let common = sample.iter().zip(last).take_while(|(id, last)| id == last);
@@ -273,24 +314,7 @@ fn read_profile(
             last = sample;
             for (depth, id) in sample.iter().enumerate().skip(stacks.len()) {
                 let place = || format!("{place}.samples[{index}][{depth}]");
-                let id = *id as usize;
-                let shared_frame = shared.get(id).ok_or_else(|| {
-                    Error::out_of_range(place(), id as u64, "shared.frames", shared.len())
-                })?;
-                let frame = match frames[id] {
-                    Some(frame) => frame,
-                    None => {
-                        let function =
-                            label_of(shared_frame).add_to(&mut event_loop, FunctionKind::Unknown);
-                        let frame = function.and_then(|function| {
-                            event_loop.add_frame(Frame {
-                                function,
-                                place: None,
-                            })
-                        });
-                        *frames[id].insert(frame.map_err(|invalid| Error::new(place(), invalid))?)
-                    },
-                };
+                let frame = frames.get(*id, &mut event_loop, place)?;
                 let stack = event_loop.add_stack(stacks.last().copied(), frame);
                 stacks.push(stack.map_err(|invalid| Error::new(place(), invalid))?);
             }
@@ -306,9 +330,55 @@ fn read_profile(
     Ok(event_loop)
 }
 
+/// The frames that all profiles share, in the tables of one event loop.
+struct Frames<'a> {
+    shared: &'a [SharedFrame],
+    ids: Vec<Option<FrameId>>,
+    /// Whether a line is not that of the definition.
+    are_lines_executing: bool,
+}
+
+impl Frames<'_> {
+    /// What a sample was doing if this is its only frame. `None` if it is a function.
+    fn activity(&self, id: u32) -> Option<Option<Activity>> {
+        let frame = self.shared.get(id as usize)?;
+        stackless::activity(&frame.name).filter(|_| frame.file.is_none())
+    }
+
+    fn get(
+        &mut self,
+        id: u32,
+        event_loop: &mut EventLoop,
+        place: impl Fn() -> String,
+    ) -> Result<FrameId, Error> {
+        let index = id as usize;
+        let shared = self.shared.get(index).ok_or_else(|| {
+            Error::out_of_range(place(), id.into(), "shared.frames", self.shared.len())
+        })?;
+        if let Some(frame) = self.ids[index] {
+            return Ok(frame);
+        }
+        let mut label = label_of(shared);
+        let mut executing = None;
+        if self.are_lines_executing {
+            executing = Place::of_source(label.line.take(), label.column.take());
+        }
+        let frame = label
+            .add_to(event_loop, FunctionKind::Unknown)
+            .and_then(|function| {
+                event_loop.add_frame(Frame {
+                    function,
+                    place: executing,
+                })
+            });
+        let frame = frame.map_err(|invalid| Error::new(place(), invalid))?;
+        Ok(*self.ids[index].insert(frame))
+    }
+}
+
 fn label_of(shared: &SharedFrame) -> Label {
     Label {
-        name: label::read_name(&shared.name),
+        name: label::read_exact(&shared.name).into_owned(),
         resource: shared.file.clone(),
         line: shared.line.and_then(NonZeroU32::new),
         column: shared.col.and_then(NonZeroU32::new),
@@ -350,12 +420,22 @@ impl<'a> SharedFrames<'a> {
             places: Vec::new(),
             calls: Vec::new(),
         };
+        // In all event loops together, or a function would have two texts.
+        let mut at_roots: HashSet<&str> = HashSet::new();
+        for event_loop in recording.event_loops() {
+            let calls = Calls::of(event_loop, detail);
+            let functions = event_loop.functions().zip(calls.are_roots(event_loop));
+            let roots = functions.filter(|(_, is_root)| *is_root);
+            at_roots.extend(roots.map(|(function, _)| &*function.name));
+        }
         for event_loop in recording.event_loops() {
             let files = event_loop.resources();
             let files: Vec<usize> = files.map(|url| shared.files.insert_full(url).0).collect();
+            let calls = Calls::of(event_loop, detail);
             let functions = event_loop.functions().map(|function| {
+                let is_taken = function.resource.is_none() && at_roots.contains(&*function.name);
                 let key = SharedKey {
-                    name: label::write_name(&function.name),
+                    name: label::write_exact(&function.name, is_taken),
                     file: function.resource.map(|resource| files[resource.index()]),
                     line: function.line,
                     column: function.column,
@@ -372,7 +452,7 @@ impl<'a> SharedFrames<'a> {
             });
             let places = places.collect();
             shared.places.push(places);
-            shared.calls.push(Calls::of(event_loop, detail));
+            shared.calls.push(calls);
             for sample in event_loop.samples() {
                 if sample.stack.is_none() && sample.activity.is_some() {
                     let function = shared.functions.insert_full(stackless_key(sample)).0;

@@ -34,3 +34,8 @@ pub fn activity(name: &str) -> Option<Option<Activity>> {
     let entry = NAMES.iter().find(|(_, other)| *other == name);
     entry.map(|(activity, _)| *activity)
 }
+
+/// All names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().map(|(_, name)| *name)
+}

@@ -19,7 +19,7 @@
 //! | `sources[]` | texts of scripts (left out if there are none): `name`, `text`, the `line` and `column` at which it begins, and `mapUrl`, the link to its source map in a comment (left out if there is none, or if it is a `data:` URL) |
 //! | `realms[]` | `url`, `origin` (null if it is opaque) |
 //! | `functions` | `name[]`, `kind[]` (0 script, 1 built-in, 2 native, 3 unknown), `resource[]`, `line[]` and `column[]` of the definition, `realm[]`; `source[]` (left out if none has one); `generated` (left out if none has it): what the script that ran has for a function that is here by a source map, `name[]`, `resource[]` (-1 for other functions), `line[]`, `column[]` |
-//! | `frames` | `function[]`, `line[]` and `column[]` that are executing or calling, `offset[]` in a WebAssembly module instead of them (left out if none has one) |
+//! | `frames` | `function[]`, `line[]` and `column[]` that are executing or calling, `offset[]` in a WebAssembly module instead of them (left out if none has one), `firstLine[]` and `lastLine[]` instead of them where it is one of several lines (left out if it is so in none) |
 //! | `stacks` | `parent[]`, which is before its children, and `frame[]` |
 //! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other, 7 V8's program), `worth[]` (ns; left out if each is worth one interval for each sample that it stands for) |
 //! | `missed` | left out if it is empty; `start[]` and `end[]` (µs on the clock of the samples), `samples[]` (how many), `why[]` (0 sampler late, 1 no processor, 2 in the kernel, 3 walks before too long) |
@@ -152,12 +152,17 @@ struct Generated<N, R, L, C> {
 }
 
 #[derive(Deserialize, Serialize)]
-struct Frames<F, L, C, O> {
+#[serde(rename_all = "camelCase")]
+struct Frames<F, L, C, O, E> {
     function: F,
     line: L,
     column: C,
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<O>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_line: Option<E>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_line: Option<E>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -196,7 +201,7 @@ type ReadFunctions = Functions<
     Vec<i64>,
     ReadGenerated,
 >;
-type ReadFrames = Frames<Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>>;
+type ReadFrames = Frames<Vec<i64>, Vec<u32>, Vec<u32>, Vec<i64>, Vec<u32>>;
 type ReadStacks = Stacks<Vec<i64>, Vec<i64>>;
 type ReadSamples = Samples<Vec<u64>, Vec<u64>, Vec<i64>, Vec<i64>, Vec<u64>>;
 type ReadMissed = MissedData<Vec<u64>, Vec<u64>, Vec<u32>, Vec<u64>>;
@@ -475,6 +480,15 @@ fn read_frames(
     if let Some(offsets) = &frames.offset {
         check_length(offsets.len(), count, || column("offset"))?;
     }
+    let lines = [
+        ("firstLine", &frames.first_line),
+        ("lastLine", &frames.last_line),
+    ];
+    for (name, lines) in lines {
+        if let Some(lines) = lines {
+            check_length(lines.len(), count, || column(name))?;
+        }
+    }
     let mut ids = Vec::with_capacity(count);
     for (index, function) in frames.function.into_iter().enumerate() {
         let at = |name: &str| format!("{}[{index}]", column(name));
@@ -482,6 +496,21 @@ fn read_frames(
             .ok_or_else(|| Error::new(at("function"), "a frame without a function"))?;
         let [line, column] = [&frames.line, &frames.column].map(|column| column[index]);
         let source = Place::of_source(NonZeroU32::new(line), NonZeroU32::new(column));
+        let [first, last] = [&frames.first_line, &frames.last_line].map(|lines| {
+            let line = lines.as_ref().map(|lines| lines[index]);
+            line.and_then(NonZeroU32::new)
+        });
+        let lines = match (first, last) {
+            (None, None) => None,
+            (Some(first), Some(last)) if first < last && source.is_none() => {
+                Some(Place::of_lines(first, last))
+            },
+            _ => {
+                let problem = "not the last of several lines, or there is a line, too";
+                return Err(Error::new(at("lastLine"), problem));
+            },
+        };
+        let source = source.or(lines);
         let offset = match frames.offset.as_ref().map(|offsets| offsets[index]) {
             None | Some(ABSENT) => None,
             Some(offset) => {
@@ -779,6 +808,13 @@ fn generated_data(event_loop: &EventLoop) -> Option<impl Serialize> {
 
 fn frames_data(event_loop: &EventLoop) -> impl Serialize {
     let places = || event_loop.frames().map(|frame| frame.place);
+    let has_lines = places().any(|place| place.and_then(Place::lines).is_some());
+    let lines = |of: fn((NonZeroU32, NonZeroU32)) -> NonZeroU32| {
+        has_lines.then_some(Array(move || {
+            let lines = places().map(|place| place.and_then(Place::lines));
+            lines.map(move |lines| number_or_absent(lines.map(of)))
+        }))
+    };
     let has_offsets = places().any(|place| place.and_then(Place::wasm_offset).is_some());
     Frames {
         function: Array(|| event_loop.frames().map(|frame| frame.function.index())),
@@ -790,6 +826,8 @@ fn frames_data(event_loop: &EventLoop) -> impl Serialize {
             let offsets = places().map(|place| place.and_then(Place::wasm_offset));
             offsets.map(|offset| offset.map_or(ABSENT, i64::from))
         })),
+        first_line: lines(|(first, _)| first),
+        last_line: lines(|(_, last)| last),
     }
 }
 

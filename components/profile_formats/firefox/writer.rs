@@ -262,14 +262,17 @@ impl<'a> Thread<'a> {
             } = *function;
             let func = match event_loop.resource_of(function) {
                 Some(url) => WrittenFunc {
-                    name: self.add_string(label::write_name(&function.name)),
+                    name: self.add_string(label::write_exact(
+                        &function.name,
+                        kind == FunctionKind::Native,
+                    )),
                     file: Some(self.add_string(url)),
                     kind,
                     line,
                     column,
                 },
                 None => WrittenFunc {
-                    name: self.add_string(labels.text(id)),
+                    name: self.add_string(text_of_pathless(labels.text(id), kind)),
                     file: None,
                     kind,
                     line: None,
@@ -409,6 +412,14 @@ impl<'a> Thread<'a> {
                     },
                 })
             })
+    }
+}
+
+/// The text of a function without a file. Native ones at the root may be activities.
+fn text_of_pathless(text: String, kind: FunctionKind) -> String {
+    match kind == FunctionKind::Native && stackless::activity(&text).is_some() {
+        true => label::escape_first(&text),
+        false => text,
     }
 }
 

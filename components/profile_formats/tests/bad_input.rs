@@ -303,9 +303,39 @@ fn speedscope_files() {
             "unknown variant",
         ),
         (
-            r#""type":"evented","unit":"none""#,
-            "profiles[0].type: ",
-            "events",
+            r#""type":"evented","unit":"none","events":[{"type":"X","frame":0,"at":0}]"#,
+            "profiles[0].events[0].type: ",
+            "unknown variant `X`",
+        ),
+        (
+            r#""type":"evented","unit":"none","events":[{"type":"C","frame":0,"at":0}]"#,
+            "profiles[0].events[0].frame: ",
+            "0 is closed, and nothing is open",
+        ),
+        (
+            r#""type":"evented","unit":"none","events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":1,"at":2}]"#,
+            "profiles[0].events[1].frame: ",
+            "1 is closed, and 0 was opened last",
+        ),
+        (
+            r#""type":"evented","unit":"none","events":[{"type":"O","frame":0,"at":3},{"type":"C","frame":0,"at":2}]"#,
+            "profiles[0].events[1].at: ",
+            "2 is before 3",
+        ),
+        (
+            r#""type":"evented","unit":"none","startValue":5,"events":[{"type":"O","frame":0,"at":3}]"#,
+            "profiles[0].events[0].at: ",
+            "3 is before 5",
+        ),
+        (
+            r#""type":"evented","unit":"none","events":[{"type":"O","frame":7,"at":0},{"type":"C","frame":7,"at":2}]"#,
+            "profiles[0].events[0].frame: ",
+            "7 is not an index of shared.frames, which has 1",
+        ),
+        (
+            r#""type":"evented","unit":"milliseconds","endValue":2.5e13,"events":[{"type":"O","frame":0,"at":1e13},{"type":"O","frame":0,"at":2e13}]"#,
+            "profiles[0].events[1]: ",
+            "is not between",
         ),
         (
             r#""type":"sampled","unit":"bytes""#,
@@ -387,9 +417,19 @@ fn weights_of_our_files_and_those_without_a_unit_count_samples() {
 fn collapsed_stacks() {
     for (text, place, problem) in [
         ("a;b 1\nc\n", "line 2: ", "no space"),
-        ("a;b 1\n\na 1.5\n", "line 3: ", "\"1.5\" is not a number"),
+        (
+            "a;b 1\n\na 1.5e3\n",
+            "line 3: ",
+            "\"1.5e3\" is not a number",
+        ),
         ("a -1\n", "line 1: ", "\"-1\""),
-        (" 1\n", "line 1: ", "no stack"),
+        ("a .5\n", "line 1: ", "\".5\""),
+        ("# a\n1\n", "line 2: ", "no space"),
+        (
+            "a 18446744073709551615\nb 0.000001\n",
+            "line 1: ",
+            "18446744073709551615 is more samples than",
+        ),
         ("a 99999999999999999999\n", "line 1: ", "not a number"),
         ("a 9007199254740992\na 1\n", "line 2: ", "in all"),
     ] {
@@ -459,6 +499,169 @@ fn a_count_takes_no_room_until_it_is_written_out() {
         let mut text = Vec::new();
         let error = format.write(&recording, &mut text).unwrap_err();
         assert!(error.to_string().contains("9007199254740992"), "{error}");
+        assert!(text.is_empty());
+    }
+}
+
+fn chrome_trace(chunk: &str) -> String {
+    format!(
+        r#"{{"traceEvents":[{{"name":"x"}},{{"name":"ProfileChunk","ph":"P","pid":1,"tid":1,"id":"0x1","ts":5,"args":{{"data":{{{chunk}}}}}}}]}}"#
+    )
+}
+
+#[test]
+fn traces_of_chrome() {
+    let node =
+        |id: u64, rest: &str| format!(r#"{{"id":{id},"callFrame":{{"functionName":"f"{rest}}}}}"#);
+    let nodes = |nodes: &str| chrome_trace(&format!(r#""cpuProfile":{{"nodes":[{nodes}]}}"#));
+    let with_parent = |id: u64, parent: u64| {
+        node(id, "").replace("\"callFrame", &format!("\"parent\":{parent},\"callFrame"))
+    };
+    let at = "traceEvents[1].args.data.cpuProfile.nodes";
+    for (text, place, problem) in [
+        ("[", "[0]: ", "EOF"),
+        ("{}", "", "missing field `traceEvents`"),
+        ("3", "", "expected a list of events"),
+        (r#"{"traceEvents":3}"#, "", "expected a list of events"),
+        (
+            r#"{"traceEvents":[{"name":"a"},{"name":7}]}"#,
+            "traceEvents[1]: ",
+            "invalid type: integer `7`",
+        ),
+        (
+            r#"[{"name":"ProfileChunk","args":{"data":7}}]"#,
+            "[0].args.data: ",
+            "invalid type: integer `7`",
+        ),
+        (
+            r#"{"traceEvents":[],"metadata":{"sourceMaps":7}}"#,
+            "metadata.sourceMaps: ",
+            "invalid type",
+        ),
+        (
+            r#"{"traceEvents":[]}"#,
+            "",
+            "a trace without samples of JavaScript",
+        ),
+        (
+            &chrome_trace(r#""cpuProfile":{"nodes":[{"id":1}]}"#),
+            "traceEvents[1].args.data.cpuProfile.nodes[0]",
+            "missing field `callFrame`",
+        ),
+        (
+            &nodes(&format!("{},{}", node(1, ""), node(1, ""))),
+            &format!("{at}[1].id: "),
+            "1 is the id of another node",
+        ),
+        (
+            &nodes(&with_parent(1, 7)),
+            &format!("{at}[0].parent: "),
+            "7 is the id of no node",
+        ),
+        (
+            &nodes(&with_parent(1, 1)),
+            &format!("{at}[0]: "),
+            "its own callers",
+        ),
+        (
+            &nodes(&format!("{},{}", with_parent(1, 2), with_parent(2, 1))),
+            &format!("{at}[0]: "),
+            "its own callers",
+        ),
+        (
+            &nodes(&node(1, r#","lineNumber":-2"#)),
+            &format!("{at}[0].callFrame.lineNumber: "),
+            "-2",
+        ),
+        (
+            &chrome_trace(r#""cpuProfile":{"samples":[1]},"timeDeltas":[1]"#),
+            "traceEvents[1].args.data.cpuProfile.samples[0]: ",
+            "1 is the id of no node",
+        ),
+        (
+            &chrome_trace(r#""cpuProfile":{"samples":[1,1]},"timeDeltas":[1]"#),
+            "traceEvents[1].args.data.timeDeltas: ",
+            "1 of 2 samples",
+        ),
+        (
+            &chrome_trace(&format!(
+                r#""cpuProfile":{{"nodes":[{}],"samples":[1]}},"timeDeltas":[-9]"#,
+                node(1, "")
+            )),
+            "traceEvents[1].args.data.cpuProfile.samples[0]: ",
+            "is not between",
+        ),
+    ] {
+        let error = error(Format::ChromeTrace, text);
+        assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+#[test]
+fn profiles_of_hermes() {
+    let file = |samples: &str, frames: &str| {
+        format!(r#"{{"samples":[{samples}],"stackFrames":{{{frames}}}}}"#)
+    };
+    let endless: String = (0..30_000)
+        .map(|id| format!(r#""{id}":{{"name":"f","parent":{}}},"#, id + 1))
+        .collect();
+    for (text, place, problem) in [
+        (file("", "")[..9].to_owned(), "", "EOF"),
+        (file("{}", ""), "samples[0]", "missing field `ts`"),
+        (
+            file(r#"{"ts":"x","sf":1}"#, ""),
+            "samples[0].ts: ",
+            "\"x\" is not a whole number",
+        ),
+        (
+            file(r#"{"ts":"1","sf":1}"#, ""),
+            "samples[0].sf: ",
+            "1 is not the id of a frame",
+        ),
+        (
+            file(r#"{"ts":"1","sf":1}"#, r#""1":{"name":"f","parent":2}"#),
+            "stackFrames.1.parent: ",
+            "2 is not the id of a frame",
+        ),
+        (
+            file(r#"{"ts":"1","sf":1}"#, r#""1":{"name":"f","parent":1}"#),
+            "stackFrames.1: ",
+            "among its own callers",
+        ),
+        (
+            file(
+                r#"{"ts":"1","sf":0}"#,
+                &format!(r#"{endless}"30000":{{"name":"f"}}"#),
+            ),
+            "stackFrames.",
+            "more than 10000 frames",
+        ),
+        (
+            file("", r#""x":{"name":"f"}"#),
+            "stackFrames: ",
+            "\"x\" is not a whole number",
+        ),
+        (
+            file(r#"{"ts":-1,"sf":1}"#, r#""1":{"name":"f"}"#),
+            "samples[0]: ",
+            "is not between",
+        ),
+    ] {
+        let error = error(Format::Hermes, &text);
+        assert!(error.starts_with(place), "{error}");
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn what_is_read_alone_is_not_written() {
+    let (recording, _) = read(b"f 1\n", None, None).unwrap();
+    for format in Format::READ_ONLY {
+        let mut text = Vec::new();
+        let error = format.write(&recording, &mut text).unwrap_err();
+        let why = format!("the format {format} is read and not written");
+        assert!(error.to_string().starts_with(&why), "{error}");
         assert!(text.is_empty());
     }
 }

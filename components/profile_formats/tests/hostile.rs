@@ -514,6 +514,163 @@ fn written_by_hand() -> Vec<File> {
                 r#""}]}"#,
             )
         }),
+        ("speedscope: events", {
+            repeated(
+                r#"{"shared":{"frames":[{"name":"f"}]},"profiles":[{"type":"evented","unit":"none","events":["#,
+                r#"{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":0},"#,
+                MANY,
+                r#"{"type":"O","frame":0,"at":2}]}]}"#,
+            )
+        }),
+        ("speedscope: events that open and close deep down", {
+            let open: String = (0..9_999)
+                .map(|at| format!(r#"{{"type":"O","frame":0,"at":{at}}},"#))
+                .collect();
+            let times = 10_000..400_000;
+            let pairs: String = times
+                .map(|at| {
+                    format!(
+                        r#"{{"type":"O","frame":0,"at":{at}}},{{"type":"C","frame":0,"at":{at}.5}},"#
+                    )
+                })
+                .collect();
+            format!(
+                r#"{{"shared":{{"frames":[{{"name":"f"}}]}},"profiles":[{{"type":"evented","unit":"none","events":[{open}{pairs}{{"type":"C","frame":0,"at":400000}}]}}]}}"#
+            )
+            .into_bytes()
+        }),
+        ("chrome-trace: events without end", {
+            repeated(
+                r#"{"traceEvents":["#,
+                r#"{"name":"x","args":{"data":[]}},"#,
+                MANY,
+                "",
+            )
+        }),
+        ("chrome-trace: names of threads", {
+            repeated(
+                "[",
+                r#"{"name":"thread_name","ph":"M","pid":1,"tid":2,"args":{"name":""}},"#,
+                MANY,
+                r#"{"name":"CpuProfile","args":{"data":{"cpuProfile":{}}}}]"#,
+            )
+        }),
+        ("chrome-trace: workers and documents", {
+            let events: String = (0..400_000)
+                .map(|number| {
+                    format!(
+                        r#"{{"ph":"M","name":"TracingSessionIdForWorker","pid":1,"args":{{"data":{{"url":"a","workerThreadId":{number}}}}}}},{{"name":"FrameCommittedInBrowser","args":{{"data":{{"url":"{number}","processId":1}}}}}},"#
+                    )
+                })
+                .collect();
+            format!(r#"[{events}{{"name":"Profile","pid":1,"args":{{"data":{{}}}}}}]"#).into_bytes()
+        }),
+        ("chrome-trace: profiles", {
+            repeated(
+                "[",
+                r#"{"ph":"P","name":"Profile","args":{"data":{}}},"#,
+                MANY,
+                r#"{"ph":"P","name":"Profile","args":{"data":{}}}]"#,
+            )
+        }),
+        ("chrome-trace: samples", {
+            let samples = vec!["1"; 5_000_000].join(",");
+            format!(
+                r#"[{{"ph":"P","name":"CpuProfile","args":{{"data":{{"cpuProfile":{{"nodes":[{{"id":1,"callFrame":{{"functionName":"f"}}}}],"samples":[{samples}]}},"timeDeltas":[{samples}]}}}}}}]"#
+            )
+            .into_bytes()
+        }),
+        ("chrome-trace: a deep tree", {
+            let nodes: Vec<_> = (0..400_000)
+                .map(|id| {
+                    format!(
+                        r#"{{"id":{id},"parent":{},"callFrame":{{"functionName":"f"}}}}"#,
+                        id + 1
+                    )
+                })
+                .collect();
+            format!(
+                r#"[{{"ph":"P","name":"CpuProfile","args":{{"data":{{"cpuProfile":{{"nodes":[{},{{"id":400000,"callFrame":{{"functionName":"f"}}}}]}}}}}}}}]"#,
+                nodes.join(",")
+            )
+            .into_bytes()
+        }),
+        ("hermes: frames", {
+            let frames: Vec<_> = (0..600_000)
+                .map(|id| format!(r#""{id}":{{"name":"f","parent":{}}}"#, id / 2))
+                .collect();
+            format!(r#"{{"samples":[],"stackFrames":{{{}}}}}"#, frames.join(",")).into_bytes()
+        }),
+        ("hermes: samples of deep stacks", {
+            // Each sample asks for another one, which has the same callers.
+            let frames: Vec<_> = (0..200_000)
+                .map(|id| {
+                    let parent = if id < 9_000 { id + 1 } else { 1 };
+                    let parent = if id == 8_999 {
+                        String::new()
+                    } else {
+                        format!(r#","parent":{parent}"#)
+                    };
+                    format!(r#""{id}":{{"name":"{id}"{parent}}}"#)
+                })
+                .collect();
+            let samples: Vec<_> = (0..200_000)
+                .map(|id| format!(r#"{{"ts":{id},"sf":{id},"tid":{}}}"#, id % 3))
+                .collect();
+            format!(
+                r#"{{"samples":[{}],"stackFrames":{{{}}}}}"#,
+                samples.join(","),
+                frames.join(",")
+            )
+            .into_bytes()
+        }),
+        ("hermes: threads", {
+            let samples: Vec<_> = (0..500_000)
+                .map(|tid| format!(r#"{{"ts":1,"sf":1,"tid":{tid}}}"#))
+                .collect();
+            format!(
+                r#"{{"samples":[{}],"stackFrames":{{"1":{{"name":"f"}}}}}}"#,
+                samples.join(",")
+            )
+            .into_bytes()
+        }),
+        ("hermes: names of threads", {
+            let events: Vec<_> = (0..20_000)
+                .map(|tid| format!(r#"{{"name":"thread_name","tid":{tid}}}"#))
+                .collect();
+            let samples: Vec<_> = (0..20_000)
+                .map(|tid| format!(r#"{{"ts":1,"sf":1,"tid":{tid}}}"#))
+                .collect();
+            format!(
+                r#"{{"traceEvents":[{}],"samples":[{}],"stackFrames":{{"1":{{"name":"f"}}}}}}"#,
+                events.join(","),
+                samples.join(",")
+            )
+            .into_bytes()
+        }),
+        (
+            "collapsed: comments",
+            repeated("", "# f 1\n", MANY, "f 1\n"),
+        ),
+        (
+            "collapsed: fractions",
+            repeated("", "f 0.000001\n", MANY, "f 9007199254\n"),
+        ),
+        ("collapsed: two counts", {
+            (0..2_000_000)
+                .map(|name| format!("{name:x} {name} 1\n"))
+                .collect::<String>()
+                .into_bytes()
+        }),
+        (
+            "cpuprofile: halves of characters",
+            repeated(
+                r#"{"startTime":0,"nodes":[{"id":1,"callFrame":{"functionName":""#,
+                r"\ud83d",
+                MANY,
+                r#""}}]}"#,
+            ),
+        ),
         ("speedscope: empty samples", {
             repeated(
                 r#"{"shared":{"frames":[]},"profiles":[{"type":"sampled","unit":"none","samples":["#,

@@ -35,7 +35,9 @@ pub use document_policy::document_policy;
 pub use feature_policy::feature_policy;
 pub use frames::frames;
 pub use permissions_policy::permissions_policy;
-pub use profiles::{any_profile, collapsed, cpuprofile, firefox, html, speedscope, web_trace};
+pub use profiles::{
+    any_profile, chrome_trace, collapsed, cpuprofile, firefox, hermes, html, speedscope, web_trace,
+};
 pub use profiling_query::profiling_query;
 pub use reports::reports;
 pub use requests::requests;
@@ -81,6 +83,11 @@ mod tests {
     }
 
     #[test]
+    fn chrome_trace_corpus() {
+        check_corpus("chrome_trace", chrome_trace);
+    }
+
+    #[test]
     fn collapsed_corpus() {
         check_corpus("collapsed", collapsed, 351);
     }
@@ -113,6 +120,11 @@ mod tests {
     #[test]
     fn frames_corpus() {
         check_corpus("frames", frames, 13);
+    }
+
+    #[test]
+    fn hermes_corpus() {
+        check_corpus("hermes", hermes);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use profile_formats::{
 use self::random::Random;
 
 /// Which a format might take for something else.
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 36] = [
     "",
     "f",
     "g",
@@ -46,15 +46,24 @@ const NAMES: [&str; 29] = [
     "x):7",
     "x (y:1):2",
     "x ():0x1f",
+    "x ():4-9",
+    "(module)",
+    "find(int const&)",
+    "#",
+    "# a",
+    "%28idle)",
+    "worker 2",
 ];
 
-const URLS: [&str; 6] = [
+const URLS: [&str; 8] = [
     "https://a.test/a.js",
     "https://a.test:8080/",
     "https://a.test:8080",
     "data:text/html,a (b);c:1:2",
     "wasm:1",
     "%28",
+    "/app/work.py",
+    "https://a.test/a b.js line 3 > eval",
 ];
 
 /// A line or column.
@@ -104,9 +113,12 @@ fn function(random: &mut Random, event_loop: &mut EventLoop) -> Function {
 
 fn place(random: &mut Random, kind: FunctionKind) -> Option<Place> {
     // Code of the machine is not that of a WebAssembly module.
-    match random.once_in(4) && kind != FunctionKind::Native {
-        true => Some(Place::WasmOffset(*random.of(&[0, 1, 0xabc, u32::MAX]))),
-        false => Place::of_source(number(random), number(random)),
+    if random.once_in(4) && kind != FunctionKind::Native {
+        return Some(Place::WasmOffset(*random.of(&[0, 1, 0xabc, u32::MAX])));
+    }
+    match (random.once_in(6), number(random), number(random)) {
+        (true, Some(one), Some(other)) => Some(Place::of_lines(one.min(other), one.max(other))),
+        (_, line, column) => Place::of_source(line, column),
     }
 }
 
