@@ -108,6 +108,11 @@ strobe.format = (() => {
     return column > 0 ? `${number}:${column}` : String(number);
   }
 
+  // Somewhere in several lines.
+  function lines(first, last) {
+    return `${first}–${last}`;
+  }
+
   // The offset of an instruction in a WebAssembly module.
   function offset(number) {
     return `0x${number.toString(16)}`;
@@ -115,6 +120,6 @@ strobe.format = (() => {
 
   return {
     count, milliseconds, sampledTime, interval, duration, moment, timeMark, program, percent, bytes, plural, fileName, place,
-    line, offset,
+    line, lines, offset,
   };
 })();

@@ -8,7 +8,8 @@
 // `total` also counts samples in functions that were called from the line. The time of a hidden frame belongs to the
 // line that led to it.
 //
-// A place is a function with a line and a column, or with an offset in a WebAssembly module.
+// A place is a function with a line and a column, with several lines of which it is one, or with an offset in a WebAssembly
+// module.
 strobe.lines = (() => {
   // In characters. In a longer line only the column says where something is.
   const LONG_LINE = 300;
@@ -25,20 +26,23 @@ strobe.lines = (() => {
     return value;
   }
 
-  // The places of a recording: { count, func[], line[], column[], offset[], ofFrame: per event loop the place of each frame }.
+  // The places of a recording: { count, func[], line[], last[], column[], offset[], ofFrame: per event loop the place of each
+  // frame }. If it is one of several lines, `line` is the first and `last` the last of them. If not, `last` is 0.
   function places(recording) {
     return once(placesByRecording, recording, () => {
       const ids = new Map();
-      const result = { count: 0, func: [], line: [], column: [], offset: [] };
+      const result = { count: 0, func: [], line: [], last: [], column: [], offset: [] };
       result.ofFrame = recording.loops.map(loop => loop.frameFunction.map((func, frame) => {
-        const [line, column, offset] = [loop.frameLine[frame], loop.frameColumn[frame], loop.frameOffset[frame]];
-        const key = `${func}:${line}:${column}:${offset}`;
+        const [column, offset, last] = [loop.frameColumn[frame], loop.frameOffset[frame], loop.frameLastLine[frame]];
+        const line = last > 0 ? loop.frameFirstLine[frame] : loop.frameLine[frame];
+        const key = `${func}:${line}:${last}:${column}:${offset}`;
         let id = ids.get(key);
         if (id === undefined) {
           id = result.count++;
           ids.set(key, id);
           result.func.push(func);
           result.line.push(line);
+          result.last.push(last);
           result.column.push(column);
           result.offset.push(offset);
         }
@@ -143,7 +147,7 @@ strobe.lines = (() => {
     return { self, total };
   }
 
-  // The known places of the functions that are wanted: the ids, by line, column and offset.
+  // The known places of the functions that are wanted: the ids, by lines, column and offset.
   function placesWhere(recording, isWanted) {
     const all = places(recording);
     const ids = [];
@@ -153,7 +157,8 @@ strobe.lines = (() => {
       }
     }
     return ids.sort((a, b) => (
-      all.line[a] - all.line[b] || all.column[a] - all.column[b] || all.offset[a] - all.offset[b] || a - b));
+      all.line[a] - all.line[b] || all.last[a] - all.last[b] || all.column[a] - all.column[b]
+      || all.offset[a] - all.offset[b] || a - b));
   }
 
   function ofResource(recording, resource) {
@@ -171,7 +176,7 @@ strobe.lines = (() => {
     const { self, total } = ofPlaces(totals, labels, ids.length);
     const rows = ids.map((place, i) => ({ place, self: self[i], total: total[i] })).filter(row => row.total > 0);
     const columns = new Map();
-    for (const { place } of rows) {
+    for (const { place } of rows.filter(row => all.last[row.place] === 0)) {
       columns.set(all.line[place], (columns.get(all.line[place]) ?? 0) + 1);
     }
     for (const row of rows) {
@@ -314,21 +319,27 @@ strobe.lines = (() => {
     return heaviestFirst(recording, found);
   }
 
-  // A line as people write it: 12, 12:5 or, in a WebAssembly module, 0x1f3. Empty if it is not known. A long line
-  // always has its column.
-  function label({ line, column, offset }, place, withColumn) {
+  // A line as people write it: 12, 12:5, 4–9 for one of several or, in a WebAssembly module, 0x1f3. Empty if it is not known. A
+  // long line always has its column.
+  function label({ line, last, column, offset }, place, withColumn) {
     if (offset[place] >= 0) {
       return strobe.format.offset(offset[place]);
+    }
+    if (last[place] > 0) {
+      return strobe.format.lines(line[place], last[place]);
     }
     const isFarOut = column[place] > LONG_LINE;
     return line[place] > 0 ? strobe.format.line(line[place], withColumn || isFarOut ? column[place] : 0) : "";
   }
 
-  // The same in a sentence: “line 12, column 5” or “offset 0x1f3”.
+  // The same in a sentence: “line 12, column 5”, “one of the lines 4–9” or “offset 0x1f3”.
   function sentence(recording, place) {
-    const { line, column, offset } = places(recording);
+    const { line, last, column, offset } = places(recording);
     if (offset[place] >= 0) {
       return `offset ${strobe.format.offset(offset[place])}`;
+    }
+    if (last[place] > 0) {
+      return `one of the lines ${strobe.format.lines(line[place], last[place])}`;
     }
     return line[place] > 0 ? `line ${line[place]}${column[place] > 0 ? `, column ${column[place]}` : ""}` : "";
   }
@@ -339,12 +350,13 @@ strobe.lines = (() => {
     // If there are several lines, the columns within a line are left out.
     const isOneLine = new Set(found.map(({ place }) => all.line[place])).size === 1 && all.line[found[0].place] > 0;
     const labels = [...new Set(found.map(({ place }) => label(all, place, isOneLine && found.length > 1)))];
+    const isRange = found.some(({ place }) => all.last[place] > 0);
     if (!labels.length) {
       return "";
     }
     const noun = all.offset[found[0].place] >= 0 ? "offset" : "line";
     const rest = labels.length > most ? ` and ${labels.length - most} more` : "";
-    return `${noun}${labels.length > 1 ? "s" : ""} ${labels.slice(0, most).join(", ")}${rest}`;
+    return `${noun}${labels.length > 1 || isRange ? "s" : ""} ${labels.slice(0, most).join(", ")}${rest}`;
   }
 
   return {

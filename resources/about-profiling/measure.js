@@ -23,9 +23,10 @@
 //   is in the window. In the flame chart `time` is the time that a box stands for, [from, to] in ms.
 // - `strobe.inspect.gaps()` gives the stretches without samples that the flame chart shows: [{ x, y, width, height,
 //   centre }].
-// - `strobe.inspect.lines()` gives the rows with samples of the script that Sources shows: [{ line, column, offset,
-//   self, total, functions }]. `column` is 0 unless the row is a part of a line. `offset` is -1 unless the row is a
-//   place in a WebAssembly module. The function with the most samples comes first.
+// - `strobe.inspect.lines()` gives the rows with samples of the script that Sources shows: [{ line, last, column,
+//   offset, self, total, functions }]. `last` is 0 unless the row is for places somewhere in the lines from `line` to it.
+//   `column` is 0 unless the row is a part of a line. `offset` is -1 unless the row is a place in a WebAssembly module. The
+//   function with the most samples comes first.
 // - `strobe.inspect.functions()` gives [{ name, place, self, total }] of all functions that have samples now.
 // - `strobe.inspect.facts()` gives what is shown: tab, samples, shown, range, window, selection, event loops and what recorded
 //   them.

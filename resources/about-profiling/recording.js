@@ -225,8 +225,9 @@ strobe.recording = (() => {
       name: text(source.name, `${place}.name`), kind: source.kind ?? "unknown", documents: source.documents ?? [],
       frameFunction, frameKind, frameRealm, stackParent, stackFrame,
       // The line and the column are 1-based; 0 if they are not known. The offset is that in a WebAssembly module, or
-      // -1.
+      // -1. If a frame is somewhere in several lines, it has the first and the last of them instead; 0 for all others.
       frameLine: frames.line, frameColumn: frames.column, frameOffset: frames.offset,
+      frameFirstLine: frames.firstLine, frameLastLine: frames.lastLine,
       sampleCount, sampleTime, sampleEnd, sampleStack, sampleActivity, sampleWeight: weights, weight,
       // How many intervals each sample is worth; null if it is one for each. Views add these up.
       sampleWorth: worths, sampleIntervals: worths ? worths.map(worth => worth / recording.interval) : weights,
@@ -301,6 +302,7 @@ strobe.recording = (() => {
       own: Int32Array.from({ length: functionCount }, (_, i) => i),
       line: new Uint32Array(functionCount), column: new Uint32Array(functionCount),
       offset: new Float64Array(functionCount).fill(-1),
+      firstLine: new Uint32Array(functionCount), lastLine: new Uint32Array(functionCount),
     };
   }
 
@@ -310,6 +312,8 @@ strobe.recording = (() => {
     const column = key => numbers(frames[key], count, `${place}.${key}`);
     const [line, columns] = [column("line"), column("column")];
     const offset = frames.offset === undefined ? null : column("offset");
+    const [firstLine, lastLine] = ["firstLine", "lastLine"].map(key => (
+      frames[key] === undefined ? new Uint32Array(count) : column(key)));
     for (let i = 0; i < count; i++) {
       const at = key => `${place}.${key}[${i}]`;
       if (idIn(frames.function[i], functionCount, () => at("function")) < 0) {
@@ -320,10 +324,17 @@ strobe.recording = (() => {
       if (offset) {
         numberFrom(-1, offset[i], () => at("offset"));
       }
+      numberFrom(0, firstLine[i], () => at("firstLine"));
+      numberFrom(0, lastLine[i], () => at("lastLine"));
+      const isAbsent = firstLine[i] === 0 && lastLine[i] === 0;
+      if (!isAbsent && !(firstLine[i] > 0 && firstLine[i] < lastLine[i] && line[i] === 0)) {
+        throw new Error(`${at("lastLine")}: not the last of several lines, or there is a line, too`);
+      }
     }
     return {
       own: Int32Array.from(frames.function), line: Uint32Array.from(line), column: Uint32Array.from(columns),
       offset: offset ? Float64Array.from(offset) : new Float64Array(count).fill(-1),
+      firstLine: Uint32Array.from(firstLine), lastLine: Uint32Array.from(lastLine),
     };
   }
 

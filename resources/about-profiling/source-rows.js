@@ -29,13 +29,15 @@ strobe.sourceRows = (() => {
 
   // `source` is { text, line, column }, or null. The line and the column say where the text begins. `ids` are the known
   // places in it, in the order of line and column, and `places` is their table. Gives { rows, widest }: { line, column,
-  // offset, start, from, to, isCutBefore, isCutAfter, places }. The text of a row goes from `from` to `to`, and that of
-  // its line begins at `start`. Without a text these are missing. `column` is 0 unless the row is a part of a line.
+  // last, offset, start, from, to, isCutBefore, isCutAfter, places }. The text of a row goes from `from` to `to`, and that of
+  // its line begins at `start`. Without a text these are missing. `column` is 0 unless the row is a part of a line. `last` is
+  // 0 unless the row is for places somewhere in the lines from `line` to it, which no line of them has.
   // `widest` is the length of the longest text of a row.
   function rowsOf(source, ids, places) {
     const text = source?.text ?? null;
     const ofLine = new Map();
-    for (const place of ids) {
+    const inSeveral = ids.filter(place => places.last[place] > 0);
+    for (const place of ids.filter(one => places.last[one] === 0)) {
       const line = places.offset[place] >= 0 ? -1 : places.line[place];
       insert(ofLine, line, place);
     }
@@ -66,12 +68,14 @@ strobe.sourceRows = (() => {
         rows.push(rowOf(line, { places: here }));
       }
     }
+    rows.push(...grouped(inSeveral, place => strobe.format.lines(places.line[place], places.last[place]))
+      .map(([, some]) => rowOf(places.line[some[0]], { last: places.last[some[0]], places: some })));
     const widest = rows.reduce((most, { from, to }) => (from === undefined ? most : Math.max(most, widthOf(text, from, to))), 0);
     return { rows, widest };
   }
 
   function rowOf(line, members) {
-    return { line, column: 0, offset: -1, isCutBefore: false, isCutAfter: false, ...members };
+    return { line, last: 0, column: 0, offset: -1, isCutBefore: false, isCutAfter: false, ...members };
   }
 
   function grouped(ids, keyOf) {

@@ -169,8 +169,8 @@ strobe.sourceView = (() => {
     style.setProperty("--line-width", `${Math.ceil(script.longestLabel * DIGIT_WIDTH)}px`);
   }
 
-  function rowLabel({ line, column, offset }) {
-    return offset >= 0 ? format.offset(offset) : format.line(line, column);
+  function rowLabel({ line, last, column, offset }) {
+    return offset >= 0 ? format.offset(offset) : last > 0 ? format.lines(line, last) : format.line(line, column);
   }
 
   function rowKey(i) {
@@ -222,7 +222,7 @@ strobe.sourceView = (() => {
     const { func } = state.selection;
     const [self, total] = [figures.self[i], figures.total[i]];
     const isOfSelection = func >= 0 && (row.places.some(place => places.func[place] === func)
-      || (functions.resources[func] === resource && functions.lines[func] === row.line && row.column <= 1));
+      || (functions.resources[func] === resource && functions.lines[func] === row.line && row.last === 0 && row.column <= 1));
     setText(cells[0], rowLabel(row));
     setText(cells[1], cellFigure(self));
     setText(cells[2], cellFigure(total));
@@ -320,7 +320,7 @@ strobe.sourceView = (() => {
     }
     const { lines } = view.totals.recording.functions;
     const hottest = hottestRowOf(func);
-    return hottest >= 0 ? hottest : script.rows.findIndex(row => row.line > 0 && row.line === lines[func]);
+    return hottest >= 0 ? hottest : script.rows.findIndex(row => row.last === 0 && row.line > 0 && row.line === lines[func]);
   }
 
   // The row in which a function has the most samples. Self samples count before all others. -1 if it has no samples.
@@ -349,7 +349,7 @@ strobe.sourceView = (() => {
     }
     const { script: { rows }, totals: { recording: { functions: { labels } } }, figures } = view;
     return [...rows.keys()].filter(i => figures.total[i] > 0).map(i => ({
-      line: rows[i].line, column: rows[i].column, offset: rows[i].offset,
+      line: rows[i].line, last: rows[i].last, column: rows[i].column, offset: rows[i].offset,
       self: figures.self[i], total: figures.total[i], functions: functionsAt(i).map(id => labels[id]),
     }));
   }

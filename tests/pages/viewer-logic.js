@@ -454,6 +454,21 @@ const checks = {
     same(named(of("main").callees), [["work", "line 2", [4]], ["other", "line 2", [1]]]);
   },
 
+  "a place in one of several lines has all of them, and no line has its samples"() {
+    const { recording, totals } = shownFrames([["f", 4, 0, -1, 6], ["f", 4, 7], ["f", 4, 0, -1, 9]]);
+    same(linesOf(totals, "f"), [["4–9", 1, 1], ["4–6", 0, 1], ["4", 0, 1]]);
+    const places = strobe.lines.places(recording);
+    same([0, 1, 2].map(place => strobe.lines.sentence(recording, place)), [
+      "one of the lines 4–6", "line 4, column 7", "one of the lines 4–9",
+    ]);
+    same(strobe.lines.summary(recording, [{ place: 2, weight: 1 }], 2), "lines 4–9");
+    const ids = strobe.lines.ofResource(recording, 0);
+    const { rows } = strobe.sourceRows.rowsOf({ text: "a\nb\nc", line: 3, column: 1 }, ids, places);
+    same(rows.map(({ line, last, from, places: here }) => [line, last, from, here]), [
+      [3, 0, 0, []], [4, 0, 2, [1]], [5, 0, 4, []], [4, 6, undefined, [0]], [4, 9, undefined, [2]],
+    ]);
+  },
+
   "calls at several columns of one line are told apart"() {
     const call = (...places) => {
       const { recording } = shownFrames(places.map(([line, column]) => ["f", line, column]));
@@ -590,6 +605,14 @@ const checks = {
     brokenPlaces(copy => { loop(copy).frames.function[1] = -1; }, `${place}.frames.function[1]: a frame without a function`);
     brokenPlaces(copy => { loop(copy).frames.line[1] = -1; }, `${place}.frames.line[1]: -1`);
     brokenPlaces(copy => { loop(copy).frames.column[1] = 2 ** 32; }, `${place}.frames.column[1]: 4294967296`);
+    const lines = (first, last) => copy => {
+      Object.assign(loop(copy).frames, { firstLine: [0, 0, first, 0, 0, 0], lastLine: [0, 0, last, 0, 0, 0] });
+    };
+    brokenPlaces(lines(-1, 3), `${place}.frames.firstLine[2]: -1`);
+    brokenPlaces(lines(3, 3), `${place}.frames.lastLine[2]: not the last of several lines`);
+    brokenPlaces(lines(0, 3), `${place}.frames.lastLine[2]: not the last of several lines`);
+    brokenPlaces(copy => { lines(2, 3)(copy); loop(copy).frames.line[2] = 2; }, `${place}.frames.lastLine[2]: not the last`);
+    brokenPlaces(copy => { loop(copy).frames.firstLine = [0]; }, `${place}.frames.firstLine: this is not a list of 6`);
     brokenPlaces(copy => { loop(copy).frames.line.pop(); }, `${place}.frames.line: this is not a list of 6`);
     const source = { name: "a", text: "b", line: 1, column: 1 };
     brokenPlaces(copy => { loop(copy).sources = { 0: source }; }, `${place}.sources: this is not a list`);
@@ -743,7 +766,8 @@ function shownTrace(frames) {
   return state;
 }
 
-// The state with one sample at places of functions in one script, given from the root: [[name, line, column, offset], …].
+// The state with one sample at places of functions in one script, given from the root: [[name, line, column, offset, last], …].
+// With `last`, the place is in one of the lines from `line` to it.
 function shownFrames(frames) {
   const { state } = strobe;
   const names = [...new Set(frames.map(([name]) => name))];
@@ -753,8 +777,12 @@ function shownFrames(frames) {
       name: "", kind: "unknown", documents: [], resources: [`${PAGE}a.js`], realms: [],
       functions: { name: names, kind: column(0), resource: column(0), line: names.map((_, i) => i + 1), column: column(1), realm: column(-1) },
       frames: {
-        function: frames.map(([name]) => names.indexOf(name)), line: frames.map(([, line]) => line),
+        function: frames.map(([name]) => names.indexOf(name)),
+        line: frames.map(([, line, , , last]) => (last ? 0 : line)),
         column: frames.map(([, , at]) => at), offset: frames.map(([, , , offset]) => offset ?? -1),
+        ...frames.some(([, , , , last]) => last) && {
+          firstLine: frames.map(([, line, , , last]) => (last ? line : 0)), lastLine: frames.map(([, , , , last]) => last ?? 0),
+        },
       },
       stacks: { parent: frames.map((_, i) => i - 1), frame: frames.map((_, i) => i) },
       samples: { time: [1000], stack: [frames.length - 1], activity: [1] },
