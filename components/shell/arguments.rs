@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use profile_formats::{By, Format};
+use profile_formats::{By, Format, Unit};
 
 /// When to end even if pages are still open.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,10 +20,28 @@ pub enum ExitAfter {
     Elapsed(Duration),
 }
 
-/// Parses the name of a format.
+/// Parses the name of a format that is written.
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.map(Format::as_str);
     PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
+}
+
+/// Parses the name of a format that is read.
+pub fn read_format_parser() -> impl TypedValueParser<Value = Format> {
+    let names = Format::all_read().map(Format::as_str);
+    PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
+}
+
+/// What the counts of collapsed stacks are.
+pub fn unit_argument() -> Arg {
+    let names = Unit::ALL.map(Unit::as_str);
+    let parser =
+        PossibleValuesParser::new(names).try_map(|name| Unit::by_name(&name).ok_or("no unit"));
+    Arg::new("unit")
+        .long("unit")
+        .value_name("UNIT")
+        .value_parser(parser)
+        .help("What the counts of collapsed stacks are; guessed by default")
 }
 
 /// How many functions a report lists.

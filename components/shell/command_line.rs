@@ -13,12 +13,13 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use dpi::PhysicalSize;
-use profile_formats::Format;
+use profile_formats::{Format, Unit};
 use servo::{DeviceIntSize, Theme};
 use url::Url;
 
 use crate::arguments::{
-    ExitAfter, by_argument, format_parser, source_map_folders, source_maps_argument, top_argument,
+    ExitAfter, by_argument, format_parser, read_format_parser, source_map_folders,
+    source_maps_argument, top_argument, unit_argument,
 };
 use crate::convert::Conversion;
 use crate::profile::ProfileOptions;
@@ -261,7 +262,7 @@ fn input_format_argument() -> Arg {
     Arg::new("from")
         .long("from")
         .value_name("FORMAT")
-        .value_parser(format_parser())
+        .value_parser(read_format_parser())
         .help(
             "The format of the file to read (default: recognised by its content or else by its name)",
         )
@@ -287,6 +288,7 @@ fn convert_command() -> Command {
                 .help("The file to write, or - for standard output"),
         )
         .arg(input_format_argument())
+        .arg(unit_argument())
         .arg(
             Arg::new("to")
                 .long("to")
@@ -308,6 +310,7 @@ fn report_command() -> Command {
             "Files to read, which may be compressed with gzip, or - for standard input; several are added up",
         ))
         .arg(input_format_argument())
+        .arg(unit_argument())
         .arg(event_loop_argument(
             "Report only on the event loop with this number of each file (the first one is 0)",
         ))
@@ -332,6 +335,7 @@ fn view_command() -> Command {
                 .help("Files to show, which may be compressed with gzip, or - for standard input"),
         )
         .arg(input_format_argument())
+        .arg(unit_argument())
         .arg(source_maps_argument())
         .arg(webdriver_argument())
         .args(shared_arguments())
@@ -363,12 +367,14 @@ fn inputs(
     working_directory: &Path,
 ) -> Vec<SavedRecording> {
     let format: Option<Format> = matches.remove_one("from");
+    let unit: Option<Unit> = matches.remove_one("unit");
     let source_maps = source_map_folders(matches, working_directory);
     let files = matches.remove_many("FILE").into_iter().flatten();
     files
         .map(|file: PathBuf| SavedRecording {
             file: file_or_stream(file, working_directory),
             format,
+            unit,
             event_loop,
             source_maps: source_maps.clone(),
         })
@@ -379,6 +385,7 @@ fn conversion(mut matches: ArgMatches, working_directory: &Path) -> Result<Conve
     let input = SavedRecording {
         file: input_or_output(&mut matches, "IN", working_directory),
         format: matches.remove_one("from"),
+        unit: matches.remove_one("unit"),
         event_loop: matches.remove_one("event-loop"),
         source_maps: source_map_folders(&mut matches, working_directory),
     };
@@ -1071,6 +1078,7 @@ mod tests {
         let saved = |file: &str, format| SavedRecording {
             file: PathBuf::from(file),
             format,
+            unit: None,
             event_loop: None,
             source_maps: Vec::new(),
         };
@@ -1132,6 +1140,7 @@ mod tests {
                 input: SavedRecording {
                     file: PathBuf::from("/a.json"),
                     format: None,
+                    unit: None,
                     event_loop: None,
                     source_maps: Vec::new(),
                 },
@@ -1156,6 +1165,7 @@ mod tests {
                 input: SavedRecording {
                     file: PathBuf::from("-"),
                     format: Some(Format::Trace),
+                    unit: None,
                     event_loop: Some(3),
                     source_maps: vec![PathBuf::from("/dist"), PathBuf::from("/lib")],
                 },
@@ -1189,6 +1199,7 @@ mod tests {
             let input = SavedRecording {
                 file: PathBuf::from(file),
                 format,
+                unit: None,
                 event_loop,
                 source_maps: source_maps.iter().map(PathBuf::from).collect(),
             };

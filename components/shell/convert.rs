@@ -81,6 +81,7 @@ mod tests {
             let input = SavedRecording {
                 file: self.path(input),
                 format: None,
+                unit: None,
                 event_loop,
                 source_maps: Vec::new(),
             };
@@ -109,6 +110,7 @@ mod tests {
             let input = SavedRecording {
                 file: folder.path(input),
                 format: None,
+                unit: None,
                 event_loop: None,
                 source_maps: Vec::new(),
             };
@@ -131,6 +133,7 @@ mod tests {
             let input = SavedRecording {
                 file: folder.path("a"),
                 format: None,
+                unit: None,
                 event_loop: None,
                 source_maps: Vec::new(),
             };
@@ -196,6 +199,7 @@ mod tests {
             let input = SavedRecording {
                 file: folder.path("a.trace.json"),
                 format: None,
+                unit: None,
                 event_loop: None,
                 source_maps: vec![folder.path("dist")],
             };

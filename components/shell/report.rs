@@ -48,6 +48,7 @@ mod tests {
                 inputs: vec![SavedRecording {
                     file: folder.path().join(name),
                     format: None,
+                    unit: None,
                     event_loop,
                     source_maps: Vec::new(),
                 }],
@@ -86,6 +87,7 @@ mod tests {
             inputs: vec![SavedRecording {
                 file,
                 format: None,
+                unit: None,
                 event_loop: None,
                 source_maps: vec![folder.path().to_owned()],
             }],
@@ -121,6 +123,7 @@ mod tests {
             let input = SavedRecording {
                 file: file.clone(),
                 format: None,
+                unit: None,
                 event_loop: None,
                 source_maps: Vec::new(),
             };
@@ -147,6 +150,7 @@ mod tests {
             SavedRecording {
                 file,
                 format: None,
+                unit: None,
                 event_loop: None,
                 source_maps: Vec::new(),
             }

@@ -40,7 +40,11 @@ pub fn by_name(path: &Path) -> Option<Format> {
         let name = path.file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| name.to_ascii_lowercase().ends_with(FIREFOX_ENDING))
     };
-    Format::by_file_name(path).or_else(|| is_firefox().then_some(Format::Firefox))
+    match Format::by_file_name(path) {
+        // Some formats are read alone.
+        Some(format) => Format::ALL.contains(&format).then_some(format),
+        None => is_firefox().then_some(Format::Firefox),
+    }
 }
 
 /// The name of a recording, changed so that it can be part of a file name on any system.
@@ -100,7 +104,14 @@ mod tests {
         ] {
             assert_eq!(format_for(Path::new(name), None, "--to"), Ok(format));
         }
-        for name in ["a.json", "a.gz", "json.gz", "a"] {
+        for name in [
+            "a.json",
+            "a.gz",
+            "json.gz",
+            "a",
+            "a.chrome-trace.json",
+            "a.hermes.json.gz",
+        ] {
             let error = format_for(Path::new(name), None, "--to").unwrap_err();
             assert!(error.contains(name) && error.contains("--to"), "{error}");
             let given = format_for(Path::new(name), Some(Format::Trace), "--to");

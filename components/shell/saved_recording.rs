@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use profile_formats::{By, Format, Notice, Recording};
+use profile_formats::{By, Format, Notice, ReadOptions, Recording, Unit};
 
 /// Standard input or output instead of a file.
 pub const STANDARD_STREAM: &str = "-";
@@ -21,6 +21,8 @@ pub struct SavedRecording {
     pub file: PathBuf,
     /// Recognised from the content if it is `None`.
     pub format: Option<Format>,
+    /// What the counts of collapsed stacks are; guessed if it is `None`.
+    pub unit: Option<Unit>,
     /// The only one to read, numbered from 0 over all processes.
     pub event_loop: Option<usize>,
     /// Folders whose source maps are applied to it.
@@ -41,11 +43,17 @@ pub struct SavedReport {
 
 impl SavedRecording {
     /// The error is one line that names the file, and the place in it. `warn` is called for each source map that is not
-    /// used.
-    pub fn read(&self, warn: impl FnMut(&Notice)) -> Result<Recording, String> {
+    /// used, and for what was guessed.
+    pub fn read(&self, mut warn: impl FnMut(&Notice)) -> Result<Recording, String> {
         let content = content(&self.file).map_err(|error| self.problem(&error))?;
-        let (mut recording, _) = profile_formats::read(&content, Some(&self.file), self.format)
-            .map_err(|error| self.problem(&error))?;
+        let options = ReadOptions {
+            format: self.format,
+            unit: self.unit,
+        };
+        let (mut recording, _, notices) =
+            profile_formats::read_with(&content, Some(&self.file), options)
+                .map_err(|error| self.problem(&error))?;
+        notices.iter().for_each(&mut warn);
         if let Some(index) = self.event_loop
             && !recording.keep_only(index)
         {

@@ -13,8 +13,8 @@ strobe.open = (() => {
     const { isThere } = strobe.server;
     byId("open-path-form").hidden = !isThere;
     byId("open-formats").textContent = isThere
-      ? "Firefox Profiler, speedscope, cpuprofile, collapsed stacks, HTML that was saved here, or the trace that a web page " +
-        "got from Profiler.stop()."
+      ? "Firefox Profiler, speedscope, cpuprofile, traces of Chrome's Performance panel, Hermes, collapsed stacks, HTML that was " +
+        "saved here, or the trace that a web page got from Profiler.stop()."
       : "The trace that a web page got from Profiler.stop(), or viewer data.";
     byId("open-file").addEventListener("change", event => {
       const [file] = event.target.files;
@@ -44,15 +44,19 @@ strobe.open = (() => {
     acceptDrops();
   }
 
-  async function openPath(path) {
-    const { recording } = await strobe.server.loadPath(path);
+  // Shows what the browser has read, and what it had to guess.
+  async function openLoaded({ recording, notices }) {
     await strobe.app.openFromServer(recording);
+    strobe.app.tell(notices);
+  }
+
+  async function openPath(path) {
+    await openLoaded(await strobe.server.loadPath(path));
   }
 
   async function openText(name, text) {
     if (strobe.server.isThere) {
-      const { recording } = await strobe.server.load(name, text);
-      await strobe.app.openFromServer(recording);
+      await openLoaded(await strobe.server.load(name, text));
     } else {
       strobe.app.openText(text, name === "pasted" ? "Pasted profile" : name);
     }

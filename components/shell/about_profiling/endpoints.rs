@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
-use profile_formats::{EventLoopKind, Format, WriteError, write_viewer_data};
+use profile_formats::{EventLoopKind, Format, ReadOptions, WriteError, write_viewer_data};
 use profile_recorder::{EventLoops, Options, Recorder, StartError, Wanted};
 use serde::Serialize;
 use serde_json::json;
@@ -126,8 +126,8 @@ impl Endpoints {
         Ok(self.recordings.add_made(recording))
     }
 
-    /// Gives the id of the recording in a file.
-    pub fn load_file(&self, file: &Path) -> Result<String, String> {
+    /// Gives the id of the recording in a file, and what was guessed of it or is not used, as sentences.
+    pub fn load_file(&self, file: &Path) -> Result<(String, Vec<String>), String> {
         let content = read_file(file).map_err(|error| about_file(file, &error).message)?;
         self.keep(file, &content, None)
     }
@@ -173,7 +173,10 @@ impl Endpoints {
                 })?;
                 Ok(data)
             },
-            "load" => to_json(&json!({ "recording": self.load(query, body)? })),
+            "load" => {
+                let (recording, notices) = self.load(query, body)?;
+                to_json(&json!({ "recording": recording, "notices": notices }))
+            },
             "save" => to_json(&json!({ "path": self.save(query)?.to_string_lossy() })),
             "forget" => {
                 let id = query.require("id")?;
@@ -214,12 +217,12 @@ impl Endpoints {
         self.recordings.get(&id).ok_or_else(|| no_recording(&id))
     }
 
-    /// Gives the recording's id.
+    /// Gives the recording's id, and notices as [`Self::load_file`] does.
     fn load(
         &self,
         mut query: Query,
         body: impl FnOnce() -> Result<Vec<u8>, String>,
-    ) -> Result<String, Failure> {
+    ) -> Result<(String, Vec<String>), Failure> {
         let format = format(&mut query)?;
         let (path, name) = (query.take("path"), query.take("name"));
         query.end()?;
@@ -242,13 +245,23 @@ impl Endpoints {
         Ok(self.keep(&file, &content, format)?)
     }
 
-    /// Keeps the recording in a file, and gives its id.
-    fn keep(&self, file: &Path, content: &[u8], format: Option<Format>) -> Result<String, String> {
-        let (recording, _) = profile_formats::read(content, Some(file), format)
+    /// Keeps the recording in a file, and gives its id and notices.
+    fn keep(
+        &self,
+        file: &Path,
+        content: &[u8],
+        format: Option<Format>,
+    ) -> Result<(String, Vec<String>), String> {
+        let options = ReadOptions {
+            format,
+            ..ReadOptions::default()
+        };
+        let (recording, _, notices) = profile_formats::read_with(content, Some(file), options)
             .map_err(|error| format!("{}: {error}", file.display()))?;
         let name = file.file_name().unwrap_or(file.as_os_str());
         let name = name.to_string_lossy().into_owned();
-        Ok(self.recordings.add_loaded(name, recording))
+        let notices = notices.iter().map(ToString::to_string).collect();
+        Ok((self.recordings.add_loaded(name, recording), notices))
     }
 
     /// Gives the path of the file that was written.
@@ -440,6 +453,22 @@ mod tests {
         assert_eq!(server.refused(&format!("forget?id={id}")).0, 404);
         assert_eq!(server.refused(&format!("recording?id={id}")).0, 404);
         assert_eq!(server.ask("status").unwrap()["recordings"], json!([]));
+    }
+
+    #[test]
+    fn what_was_guessed_of_a_file_is_told() {
+        let server = Server::new();
+        let load = |text: &'static str| {
+            let answer = server.ask_with("load?name=a.folded", || Ok(text.into()));
+            answer.unwrap()["notices"].take()
+        };
+        assert_eq!(load("f 1\ng 2\n"), json!([]));
+        let notices = load("f 200000\ng 300000\n");
+        let notice = notices[0].as_str().unwrap();
+        assert!(
+            notice.starts_with("a.folded: the counts are taken for nanoseconds"),
+            "{notice}"
+        );
     }
 
     #[test]

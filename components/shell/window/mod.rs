@@ -797,7 +797,12 @@ impl Session {
             .is_some_and(|url| is_profiling_page(&url));
         if is_profile && let Ok(file) = path::absolute(file) {
             match self.browser.profiling().load_file(&file) {
-                Ok(recording) => self.show_profiling(page_url(Some(&recording))),
+                Ok((recording, notices)) => {
+                    self.show_profiling(page_url(Some(&recording)));
+                    if !notices.is_empty() {
+                        self.window.set_notice(Some(notices.join("; ")));
+                    }
+                },
                 Err(message) => self.window.set_notice(Some(message)),
             }
             return;
