@@ -463,8 +463,8 @@ impl Profile {
     /// When it ended, in milliseconds. Absent if it was still running.
     fn end(&self) -> Option<f64> {
         let ends = self.chunks.iter();
-        let ends = ends.filter_map(|(_, chunk)| chunk.end_time.or(chunk.cpu_profile.end_time));
-        ends.last().map(|end| end / MICROSECONDS)
+        let mut ends = ends.filter_map(|(_, chunk)| chunk.end_time.or(chunk.cpu_profile.end_time));
+        ends.next_back().map(|end| end / MICROSECONDS)
     }
 }
 
@@ -670,7 +670,7 @@ impl<'a> Nodes<'a> {
     }
 
     /// The nodes in an order in which a caller is before those that it calls.
-    fn from_the_root(&self, place: &dyn Fn(usize) -> String) -> Result<Vec<usize>, Error> {
+    fn in_order_of_calls(&self, place: &dyn Fn(usize) -> String) -> Result<Vec<usize>, Error> {
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
         let mut next = Vec::new();
         for (number, node) in self.all.iter().enumerate().rev() {
@@ -709,7 +709,7 @@ fn read_profile(
     };
     let mut leaves = vec![nothing; nodes.all.len()];
     let mut sources = HashMap::new();
-    for number in nodes.from_the_root(place)? {
+    for number in nodes.in_order_of_calls(place)? {
         let NodeOf {
             node,
             at: (event, index),
