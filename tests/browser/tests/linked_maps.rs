@@ -4,10 +4,9 @@
 
 //! The source maps that scripts link to, in recordings.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use browser_tests::{Command, Driver, Output, Site, SiteContent, alone, record, scaled};
+use browser_tests::{Driver, Output, Site, SiteContent, alone, record};
 use profile_formats::Recording;
 use serde_json::json;
 
@@ -295,26 +294,10 @@ fn no_map_is_fetched_or_applied_if_the_person_says_so() {
 
 #[test]
 fn a_page_that_is_busy_at_the_end_is_shown_as_it_ran_and_this_is_told() {
-    const BOUND: Duration = Duration::from_secs(120);
     let _alone = alone();
-    // It tells its server that it has been sampled, and is busy from then on.
-    let busy = script("busy", "fetch('begun.json');\nfor (;;);", None);
-    let site = Site::plain()
-        .generated("/busy.js", format!("setTimeout(() => {{\n{busy}\n}});"))
-        .generated("/begun.json", "{}".to_owned())
-        .generated("/page.html", page(&["busy.js"]))
-        .serve();
-    let url = site.url("/page.html");
-    let arguments = ["profile", "--headless", "--format=html", "-o", "-", &url];
-    let command = Command::start(&arguments);
-    let deadline = Instant::now() + scaled(BOUND);
-    while site.requests_for("/begun.json") == 0 {
-        assert!(Instant::now() < deadline, "the page never began to work");
-        thread::sleep(Duration::from_millis(20));
-    }
-    command.signal("INT");
-    let output = command.end();
-    output.assert_success();
+    let site = Site::plain().serve();
+    let url = site.url("/texts-busy.html");
+    let (_, output) = record(&["--duration=15", &url]);
     let mut told = output.stderr.lines();
     let told = told.find(|line| line.contains("warning: "));
     let told = told.unwrap_or_else(|| panic!("{}", output.stderr));
