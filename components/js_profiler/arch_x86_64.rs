@@ -8,6 +8,8 @@
 //!
 //! A port to another processor has a file with the same items, which `lib.rs` chooses.
 
+use std::mem::offset_of;
+
 use gimli::{CfaRule, RegisterRule, UnwindContextStorage, UnwindTableRow, X86_64};
 
 /// The size of a line of the processor's cache, in bytes. `CacheLine` of the C++ header is the same.
@@ -42,6 +44,20 @@ impl Registers {
             fp: registers[libc::REG_RBP as usize] as usize,
             wasm_instance: registers[libc::REG_R14 as usize] as usize,
             generic_return: registers[libc::REG_RAX as usize] as usize,
+        }
+    }
+
+    /// The same of a context of which `word_at` gives the word at an offset.
+    pub fn of_context_at(word_at: impl Fn(usize) -> usize) -> Self {
+        let register = |number: libc::c_int| {
+            word_at(offset_of!(libc::ucontext_t, uc_mcontext.gregs) + number as usize * WORD)
+        };
+        Self {
+            pc: register(libc::REG_RIP),
+            sp: register(libc::REG_RSP),
+            fp: register(libc::REG_RBP),
+            wasm_instance: register(libc::REG_R14),
+            generic_return: register(libc::REG_RAX),
         }
     }
 }

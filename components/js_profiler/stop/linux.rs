@@ -14,6 +14,7 @@
 #![allow(unsafe_code)]
 
 use std::any::Any;
+use std::arch::asm;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::hint;
@@ -319,8 +320,8 @@ extern "C" fn on_signal(
 unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
     let run = |task: *mut c_void| {
         // SAFETY: see above.
-        let interrupted = unsafe { before_other_handler(context) }.unwrap_or(context);
-        let registers = Registers::of_context(interrupted);
+        let interrupted = unsafe { before_other_handler(context) };
+        let registers = interrupted.unwrap_or_else(|| Registers::of_context(context));
         let header = task.cast::<JobHeader>();
         // SAFETY: the code that made the request has put a job there that is for this thread, and does not
         // touch it while it is in use.
@@ -339,36 +340,59 @@ unsafe fn answer(info: &libc::siginfo_t, context: &libc::ucontext_t) {
     }
 }
 
-/// The context that another signal's handler has interrupted, if our signal has interrupted that handler on the
+/// The registers that another signal's handler has interrupted, if our signal has interrupted that handler on the
 /// alternate stack. The engine handles traps of WebAssembly there.
 ///
 /// # Safety
 ///
 /// `context` must be what the kernel has passed to the handler that is running.
-unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<&libc::ucontext_t> {
+unsafe fn before_other_handler(context: &libc::ucontext_t) -> Option<Registers> {
     let word = size_of::<usize>();
-    let sp = |context: &libc::ucontext_t| Registers::of_context(context).sp;
+    let sp = Registers::of_context(context).sp;
     let alternate =
         context.uc_stack.ss_sp as usize..context.uc_stack.ss_sp as usize + context.uc_stack.ss_size;
-    if !alternate.contains(&sp(context)) {
+    if !alternate.contains(&sp) {
         return None;
     }
     // The return address of a handler is in the C library, and is the same for all handlers.
     let restorer = ptr::from_ref(context).wrapping_byte_sub(RETURN_ADDRESS_BEFORE_CONTEXT);
     // SAFETY: the kernel has put it there.
-    let restorer = unsafe { restorer.cast::<usize>().read() };
+    let restorer = unsafe { word_of_stack(restorer.addr()) };
     let last = alternate
         .end
         .checked_sub(RETURN_ADDRESS_BEFORE_CONTEXT + size_of::<libc::ucontext_t>())?;
-    let first = sp(context).next_multiple_of(word);
+    let first = sp.next_multiple_of(word);
     (first..=last).step_by(word).find_map(|address| {
         // SAFETY: it is on the alternate stack, which this thread is using.
-        let found = unsafe { (address as *const usize).read() == restorer };
-        let outer = (address + RETURN_ADDRESS_BEFORE_CONTEXT) as *const libc::ucontext_t;
-        // SAFETY: as above; any bytes are a valid context.
-        let outer = found.then(|| unsafe { &*outer })?;
-        (!alternate.contains(&sp(outer))).then_some(outer)
+        if unsafe { word_of_stack(address) } != restorer {
+            return None;
+        }
+        let outer = address + RETURN_ADDRESS_BEFORE_CONTEXT;
+        // SAFETY: as above; a context fits in there.
+        let register = |offset| unsafe { word_of_stack(outer + offset) };
+        let outer = Registers::of_context_at(register);
+        (!alternate.contains(&outer.sp)).then_some(outer)
     })
+}
+
+/// Any word of the stack, whatever it is. With AddressSanitizer the stack also has memory that no code may use, beside the
+/// variables of instrumented code. Only this function may read that, by an instruction that no sanitizer sees.
+///
+/// # Safety
+///
+/// The stack must have a word at this address.
+unsafe fn word_of_stack(address: usize) -> usize {
+    let word;
+    // SAFETY: see above.
+    unsafe {
+        asm!(
+            "mov {word}, [{address}]",
+            address = in(reg) address,
+            word = lateout(reg) word,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    word
 }
 
 const NO_SIGNAL: &str = "no real-time signal is free";

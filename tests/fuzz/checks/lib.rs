@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn chrome_trace_corpus() {
-        check_corpus("chrome_trace", chrome_trace);
+        check_corpus("chrome_trace", chrome_trace, 1);
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn hermes_corpus() {
-        check_corpus("hermes", hermes);
+        check_corpus("hermes", hermes, 1);
     }
 
     #[test]
