@@ -942,7 +942,23 @@ class ExemptionTest(PlayCase):
         with mock.patch.object(stress, "NAMES_INTERVAL", 0):
             self.assertEqual(self.failed(script), [f"the browser failed with status 1: {says[1]}"])
             says[1] = "strobe: a page's process cannot be recorded: no bricks"
-            self.assertEqual(self.excused(script), {"shared-worker-unended": 1})
+            self.assertEqual(
+                self.excused(script, options=["--multiprocess"]), {"page-process-told": 1, "shared-worker-unended": 1}
+            )
+
+    def test_messages_after_which_the_browser_goes_on_have_a_cap(self):
+        of_page = "strobe: a page's process cannot be recorded: no bricks"
+        for exemption, line, members in (
+            (exemptions.HARMLESS[0], of_page, {"options": ["--multiprocess"]}),
+            (exemptions.HARMLESS[1], "strobe: Servo: NoBricks", {}),
+        ):
+            name, cap = exemption.name, exemption.cap
+            self.assertEqual(self.excused({"says": [line] * cap}, **members), {name: cap})
+            [failure] = self.failed({"says": [line] * (cap + 1)}, **members)
+            self.assertEqual(failure, f"{line} (known as {name}, but no more than {cap} times in an episode)")
+        # With one process there is none of pages.
+        [failure] = self.failed({"says": [of_page]})
+        self.assertEqual(failure, f"{of_page} (known as page-process-told, but only in several processes)")
 
     def test_whether_cores_are_kept(self):
         self.assertTrue(self.play("counting").known.keeps_cores)

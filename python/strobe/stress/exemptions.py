@@ -383,6 +383,23 @@ PAGE_CRASHES = (
     ),
 )
 # A line of a process of pages.
+# Messages after which the browser goes on.
+HARMLESS = (
+    Exemption(
+        "page-process-told",
+        "A process of pages says what it cannot do, as when the browser ends before it has come. Its pages go on.",
+        State("in several processes", lambda known, *_: known.episode.multiprocess),
+        20,
+        re.compile(rf"^{SAYS}a page's process cannot "),
+    ),
+    Exemption(
+        "servo-told",
+        "Servo reports an error of its own to the browser, and goes on.",
+        State("in every episode", lambda *_: True),
+        20,
+        re.compile(rf"^{SAYS}Servo: "),
+    ),
+)
 SCRIPT_THREAD_TOLD = Exemption(
     "script-thread-told",
     "The main thread of a process of pages joins the thread that runs them, and gets its panic.",
@@ -459,6 +476,7 @@ EXEMPTIONS = (
     *SERVO_DEADLOCKS,
     *PAGE_CRASHES,
     SCRIPT_THREAD_TOLD,
+    *HARMLESS,
     *UNENDED,
     EARLY_SIGNAL,
     EARLY_RECORDING,

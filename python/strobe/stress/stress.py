@@ -40,6 +40,7 @@ from .exemptions import (
     EARLY_RECORDING,
     EARLY_SIGNAL,
     ENGINE_DID_NOT_SHUT_DOWN,
+    HARMLESS,
     LOST_PAGE,
     NO_UNWINDING,
     OWN_END,
@@ -104,8 +105,6 @@ SAMPLER_THREAD = "JsSampler"
 # Seconds in which the sampling thread does not wake up if there are no sessions: longer than any interval.
 SAMPLER_REST = 2.0
 
-# Messages of the browser about processes of pages, or about Servo, after which it goes on.
-HARMLESS = (f"{SAYS}a page's process cannot ", f"{SAYS}Servo: ")
 # Messages about crashes. Only that of a main thread that joins another one may be excused.
 FATAL = (f"{SAYS}internal error: ", f"{SAYS}the engine stopped unexpectedly")
 # Seconds that may pass from the moment when a browser begins to end by itself until we see it: the shell gives up after
@@ -854,9 +853,11 @@ class Play:
                 is_excused = self.excuses.judge_page_crash(without_queries(reason), excused, self.known)
             elif ENGINE_DID_NOT_SHUT_DOWN in line:
                 is_excused = any(self.excuse(exemption) for exemption in UNENDED)
-            elif line.startswith(HARMLESS) or (
-                SCRIPT_THREAD_TOLD.pattern.search(line) and self.excuse(SCRIPT_THREAD_TOLD)
-            ):
+            elif told := next((one for one in HARMLESS if one.pattern.search(line)), None):
+                if problem := self.excuses.refuse(told, self.known):
+                    self.fail(f"{line} ({problem})")
+                continue
+            elif SCRIPT_THREAD_TOLD.pattern.search(line) and self.excuse(SCRIPT_THREAD_TOLD):
                 continue
             else:
                 is_excused = False
