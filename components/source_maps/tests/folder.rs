@@ -266,6 +266,28 @@ fn what_is_too_deep_or_too_large_is_a_notice() {
     );
 }
 
+/// Only the maps among the first 2 GB are looked into.
+#[test]
+fn a_folder_of_more_than_two_gigabytes_is_not_read_to_its_end() {
+    let dist = folder(&[
+        ("a.map", r#"{"file":"early.js"}"#),
+        ("z.map", r#"{"file":"late.js"}"#),
+    ]);
+    // They take no room on the disk.
+    let add_large = |number: usize| {
+        let path = dist.path().join(format!("b{number:02}.map"));
+        File::create(path).unwrap().set_len(MAX_MAP_BYTES).unwrap();
+    };
+    (0..19).for_each(add_large);
+    assert_found(&dist, "late.js", Some("z.map"));
+    // With the others these are more.
+    add_large(19);
+    let maps = MapFolder::open(dist.path()).unwrap();
+    let is_found = |script: &str| maps.find(script, &Deadline::none()).unwrap().is_some();
+    assert!(is_found("early.js"));
+    assert!(!is_found("late.js"));
+}
+
 #[test]
 fn what_is_no_folder_is_a_notice() {
     let notice = MapFolder::open(Path::new("/nonexistent/dist")).unwrap_err();

@@ -264,6 +264,29 @@ fn what_is_too_large_is_a_notice() {
         "it has 100001 sections; more than 100000 are not read"
     );
 
+    // The sections together, of which each is small enough.
+    let of_sections = |mappings: usize, sources: usize| {
+        let section = |line: u32| {
+            format!(
+                r#"{{"offset":{{"line":{line},"column":0}},"map":{{"version":3,"sources":[{}],"mappings":"{}"}}}}"#,
+                vec!["null"; sources].join(","),
+                vec!["A"; mappings].join(",")
+            )
+        };
+        format!(
+            r#"{{"version":3,"sections":[{},{}]}}"#,
+            section(0),
+            section(1)
+        )
+    };
+    for (mappings, sources) in [(4_000_001, 1), (1, 1_000_001)] {
+        assert_eq!(
+            why(of_sections(mappings, sources).as_bytes()),
+            "it has more than 8000000 mappings or 2000000 sources"
+        );
+    }
+    read(&of_sections(1, 1_000_000));
+
     // The rest is used.
     let long = " ".repeat(10_000_001);
     let scopes = MAP.replacen('{', &format!("{{\"scopes\":\"{long}\","), 1);
