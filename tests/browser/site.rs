@@ -14,7 +14,8 @@ use std::thread::{self, JoinHandle};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    LOCATION,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -58,8 +59,8 @@ pub struct SiteContent {
     generated: HashMap<String, String>,
     statuses: HashMap<String, StatusCode>,
     headers_by_query: bool,
-    /// The paths that were asked for.
-    requests: Arc<Mutex<Vec<String>>>,
+    /// The paths that were asked for, and the headers of the requests.
+    requests: Arc<Mutex<Vec<(String, HeaderMap)>>>,
 }
 
 impl SiteContent {
@@ -130,7 +131,8 @@ impl SiteContent {
     ) -> Result<Response<Full<Bytes>>, hyper::Error> {
         let path = request.uri().path().to_owned();
         let query = request.uri().query().unwrap_or_default().to_owned();
-        self.requests.lock().expect("no panic").push(path.clone());
+        let asked = (path.clone(), request.headers().clone());
+        self.requests.lock().expect("no panic").push(asked);
         let mut response = Response::new(Full::default());
         if let Some(name) = path.strip_prefix(CHECKPOINT) {
             let (answer, answered) = oneshot::channel();
@@ -252,7 +254,7 @@ pub struct Site {
     thread: Option<JoinHandle<()>>,
     pub(crate) sender: Sender<Event>,
     pub(crate) events: Receiver<Event>,
-    requests: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<(String, HeaderMap)>>>,
 }
 
 impl Site {
@@ -287,7 +289,16 @@ impl Site {
     /// How often a path was asked for.
     pub fn requests_for(&self, path: &str) -> usize {
         let requests = self.requests.lock().expect("no panic");
-        requests.iter().filter(|one| *one == path).count()
+        requests.iter().filter(|(one, _)| one == path).count()
+    }
+
+    /// A header of each request for a path, if the request has it.
+    pub fn header_of_requests(&self, path: &str, name: &str) -> Vec<Option<String>> {
+        let requests = self.requests.lock().expect("no panic");
+        let of_path = requests.iter().filter(|(one, _)| one == path);
+        of_path
+            .map(|(_, headers)| Some(headers.get(name)?.to_str().ok()?.to_owned()))
+            .collect()
     }
 
     /// A visit to one of the site's pages.

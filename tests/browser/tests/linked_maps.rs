@@ -389,6 +389,36 @@ fn a_map_is_fetched_with_the_rights_of_its_page_alone() {
     assert_is_as_it_ran(&recording, &output, "shared", &script, why);
 }
 
+#[test]
+fn a_request_for_a_map_has_the_cookies_of_its_page_at_home_and_never_a_referrer() {
+    let other = Site::plain()
+        .generated("/shared.map", map("shared"))
+        .header("/shared.map", "Access-Control-Allow-Origin", "*")
+        .serve();
+    let shared = other.url("/shared.map");
+    let site = Site::plain()
+        .generated("/js/own.js", script("own", "", Some("/own.map")))
+        .generated("/own.map", map("own"))
+        .generated("/js/shared.js", script("shared", "", Some(&shared)))
+        .generated("/page.html", page(&["js/own.js", "js/shared.js"]))
+        // Cookies do not depend on the port: the browser has it for the other site, too.
+        .header("/page.html", "Set-Cookie", "who=me")
+        .serve();
+    let url = site.url("/page.html");
+    record_page(&url, &[]);
+    let of_own = |name: &str| site.header_of_requests("/own.map", name);
+    let of_shared = |name: &str| other.header_of_requests("/shared.map", name);
+    assert_eq!(of_own("cookie"), [Some("who=me".to_owned())]);
+    assert_eq!(of_shared("cookie"), [None]);
+    assert_eq!(of_shared("origin"), [Some(site.origin().to_owned())]);
+    assert_eq!([of_own("referer"), of_shared("referer")], [[None], [None]]);
+    // The page's own requests have one.
+    assert_eq!(
+        site.header_of_requests("/js/own.js", "referer"),
+        [Some(url)]
+    );
+}
+
 /// A site whose page has these scripts. Each links to a map that the server says is elsewhere.
 fn site_of_moved_maps(moved: &[(&str, &str)]) -> SiteContent {
     let paths: Vec<_> = moved
