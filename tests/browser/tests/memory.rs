@@ -38,8 +38,9 @@ fn tables_and_samples_are_in_about_memory() {
     const LEAST_BYTES_PER_SAMPLE: usize = 12;
     /// A sample takes 16 bytes, and its list may have room for as many again.
     const MOST_BYTES_PER_SAMPLE: usize = 32;
-    /// What is found out later about functions, stacks and code of the page.
-    const MOST_FOR_TABLES: usize = 100_000;
+    /// What is found out later about functions, stacks and code of the page, and the room of tables, which doubles. 586 kB
+    /// were seen.
+    const MOST_FOR_TABLES: usize = 1_000_000;
     let site = Site::allowing().serve();
     let result = site
         .visit("/memory.html")
@@ -61,7 +62,7 @@ fn tables_and_samples_are_in_about_memory() {
     let grown = only(&reports.late) - only(&reports.early);
     let least = reports.between * LEAST_BYTES_PER_SAMPLE;
     assert!(grown > least, "{reports:?}");
-    // It is not counted twice.
+    // Nothing else grows with the samples.
     let samples = reports.begun + reports.between;
     let most = samples * MOST_BYTES_PER_SAMPLE + MOST_FOR_TABLES;
     assert!(grown < most, "{reports:?}");
