@@ -46,18 +46,19 @@ use crate::error::{Error, WriteError};
 use crate::format::{Format, Text};
 use crate::interval;
 use crate::json::{self, Array, Number};
-use crate::label::{self, Label};
+use crate::label;
 use crate::recorded_by::{Program, RecordedBy};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, FrameId, FunctionKind, LAST_TIME, Place, Process,
-    Recording, Sample, StackId,
+    EventLoop, EventLoopKind, LAST_TIME, Place, Process, Recording, Sample, StackId,
 };
 use crate::sink::Sink;
 use crate::{stackless, worth};
 
 mod events;
+mod frames;
 
-use self::events::Event;
+use self::events::{Event, Events};
+use self::frames::{Frames, SharedFrame};
 
 /// In the `exporter`.
 const BEFORE_VERSION: char = '@';
@@ -85,17 +86,6 @@ struct Shared {
     frames: Vec<SharedFrame>,
 }
 
-#[derive(Deserialize, Serialize)]
-struct SharedFrame<S = String> {
-    name: S,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<S>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    col: Option<u32>,
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Profile {
@@ -113,6 +103,17 @@ struct Profile {
     end_value: Option<f64>,
     #[serde(default)]
     events: Vec<Event>,
+}
+
+impl Profile {
+    fn events(&self) -> Events<'_> {
+        Events {
+            begin: self.start_value,
+            events: &self.events,
+            end: self.end_value,
+            milliseconds: self.unit.milliseconds().unwrap_or_default(),
+        }
+    }
 }
 
 #[derive(Deserialize, PartialEq)]
@@ -207,7 +208,7 @@ fn exporter(program: &Program) -> String {
 
 fn check(profile: &Profile, place: &str) -> Result<(), Error> {
     if profile.kind == ProfileType::Evented {
-        events::check(profile, place)?;
+        events::check(&profile.events(), place)?;
     }
     if profile.unit == Unit::Bytes {
         let problem = "bytes are not a time";
@@ -237,7 +238,7 @@ fn median_weight(profiles: &[Profile]) -> f64 {
     let weights = profiles.iter().flat_map(|profile| {
         let milliseconds = profile.unit.milliseconds().unwrap_or_default();
         let weights = profile.weights.iter().copied();
-        let weights = weights.chain(events::lengths(profile));
+        let weights = weights.chain(events::lengths(profile.events()));
         weights.map(move |weight| weight * milliseconds)
     });
     interval::median(weights.filter(|weight| *weight > 0.).collect())
@@ -265,13 +266,9 @@ fn read_profile(
     let mut event_loop = EventLoop::within(*memory, name, EventLoopKind::Unknown)
         .map_err(|invalid| Error::new(place, invalid))?;
     let is_counted = reading.is_counted || profile.unit == Unit::None;
-    let mut frames = Frames {
-        shared,
-        ids: vec![None; shared.len()],
-        are_lines_executing: reading.are_lines_executing,
-    };
+    let mut frames = Frames::new(shared, reading.are_lines_executing);
     if profile.kind == ProfileType::Evented {
-        events::read(&profile, &mut frames, &mut event_loop, place)?;
+        events::read(&profile.events(), &mut frames, &mut event_loop, place)?;
     }
     let mut passed: f64 = 0.;
     // The sample before and its stacks, from the root. Up to where two samples differ, their stacks are the same.
@@ -328,61 +325,6 @@ fn read_profile(
     }
     *memory -= event_loop.bytes();
     Ok(event_loop)
-}
-
-/// The frames that all profiles share, in the tables of one event loop.
-struct Frames<'a> {
-    shared: &'a [SharedFrame],
-    ids: Vec<Option<FrameId>>,
-    /// Whether a line is not that of the definition.
-    are_lines_executing: bool,
-}
-
-impl Frames<'_> {
-    /// What a sample was doing if this is its only frame. `None` if it is a function.
-    fn activity(&self, id: u32) -> Option<Option<Activity>> {
-        let frame = self.shared.get(id as usize)?;
-        stackless::activity(&frame.name).filter(|_| frame.file.is_none())
-    }
-
-    fn get(
-        &mut self,
-        id: u32,
-        event_loop: &mut EventLoop,
-        place: impl Fn() -> String,
-    ) -> Result<FrameId, Error> {
-        let index = id as usize;
-        let shared = self.shared.get(index).ok_or_else(|| {
-            Error::out_of_range(place(), id.into(), "shared.frames", self.shared.len())
-        })?;
-        if let Some(frame) = self.ids[index] {
-            return Ok(frame);
-        }
-        let mut label = label_of(shared);
-        let mut executing = None;
-        if self.are_lines_executing {
-            executing = Place::of_source(label.line.take(), label.column.take());
-        }
-        let frame = label
-            .add_to(event_loop, FunctionKind::Unknown)
-            .and_then(|function| {
-                event_loop.add_frame(Frame {
-                    function,
-                    place: executing,
-                })
-            });
-        let frame = frame.map_err(|invalid| Error::new(place(), invalid))?;
-        Ok(*self.ids[index].insert(frame))
-    }
-}
-
-fn label_of(shared: &SharedFrame) -> Label {
-    Label {
-        name: label::read_exact(&shared.name).into_owned(),
-        resource: shared.file.clone(),
-        line: shared.line.and_then(NonZeroU32::new),
-        column: shared.col.and_then(NonZeroU32::new),
-    }
 }
 
 /// What is in the table of frames, for all event loops: the functions, or their lines.

@@ -8,7 +8,7 @@
 
 use serde::Deserialize;
 
-use super::{Frames, Profile};
+use super::frames::Frames;
 use crate::error::Error;
 use crate::recording::{EventLoop, Invalid, MAX_STACK_DEPTH, Sample, StackId};
 
@@ -20,6 +20,17 @@ pub struct Event {
     at: f64,
 }
 
+/// What a profile has of events.
+#[derive(Clone, Copy)]
+pub struct Events<'a> {
+    /// When it begins, in the unit of the profile.
+    pub begin: f64,
+    pub events: &'a [Event],
+    pub end: Option<f64>,
+    /// How long the unit is.
+    pub milliseconds: f64,
+}
+
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 enum EventType {
     #[serde(rename = "O")]
@@ -29,9 +40,9 @@ enum EventType {
 }
 
 /// Whether each event is in order, and closes what was opened last.
-pub fn check(profile: &Profile, place: &str) -> Result<(), Error> {
+pub fn check(profile: &Events<'_>, place: &str) -> Result<(), Error> {
     let mut open = Vec::new();
-    let mut last = profile.start_value;
+    let mut last = profile.begin;
     for (index, event) in profile.events.iter().enumerate() {
         let place = |member: &str| format!("{place}.events[{index}].{member}");
         if event.at < last {
@@ -60,28 +71,28 @@ pub fn check(profile: &Profile, place: &str) -> Result<(), Error> {
 }
 
 /// The lengths of the stretches between events, in the unit of the profile.
-pub fn lengths(profile: &Profile) -> impl Iterator<Item = f64> {
+pub fn lengths(profile: Events<'_>) -> impl Iterator<Item = f64> {
     let times = profile.events.iter().map(|event| event.at);
     let mut last = None;
     times
-        .chain(profile.end_value)
+        .chain(profile.end)
         .filter_map(move |at| Some(at - last.replace(at)?))
         .filter(|length| *length > 0.)
 }
 
 /// Reads the events of a profile that has been checked.
 pub fn read(
-    profile: &Profile,
+    profile: &Events<'_>,
     frames: &mut Frames<'_>,
     event_loop: &mut EventLoop,
     place: &str,
 ) -> Result<(), Error> {
-    let milliseconds = profile.unit.milliseconds().unwrap_or_default();
+    let milliseconds = profile.milliseconds;
     // What is open, and the stacks of as many of them as samples have asked for.
     let mut open: Vec<(usize, u32)> = Vec::new();
     let mut stacks: Vec<StackId> = Vec::new();
     let ends = profile.events.iter().map(|event| event.at);
-    let ends = ends.skip(1).chain(profile.end_value);
+    let ends = ends.skip(1).chain(profile.end);
     let mut ends = ends.fuse();
     for (index, event) in profile.events.iter().enumerate() {
         match event.kind {
