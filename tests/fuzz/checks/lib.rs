@@ -79,17 +79,17 @@ mod tests {
 
     #[test]
     fn any_profile_corpus() {
-        check_corpus("any_profile", any_profile, 8);
+        check_corpus("any_profile", any_profile, 11);
     }
 
     #[test]
     fn chrome_trace_corpus() {
-        check_corpus("chrome_trace", chrome_trace, 1);
+        check_corpus("chrome_trace", chrome_trace, 4);
     }
 
     #[test]
     fn collapsed_corpus() {
-        check_corpus("collapsed", collapsed, 351);
+        check_corpus("collapsed", collapsed, 335);
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn hermes_corpus() {
-        check_corpus("hermes", hermes, 1);
+        check_corpus("hermes", hermes, 2);
     }
 
     #[test]
@@ -154,12 +154,12 @@ mod tests {
 
     #[test]
     fn source_map_corpus() {
-        check_corpus("source_map", source_map, 21);
+        check_corpus("source_map", source_map, 23);
     }
 
     #[test]
     fn speedscope_corpus() {
-        check_corpus("speedscope", speedscope, 6);
+        check_corpus("speedscope", speedscope, 9);
     }
 
     #[test]
