@@ -7,7 +7,7 @@
 //!
 //! They are read while no thread is stopped. The walk uses them later, so no module that was read is unloaded.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, CString, c_void};
 use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
@@ -258,29 +258,24 @@ pub struct Modules {
 impl Modules {
     /// The modules that are loaded now. They will stay loaded. Those that are in `before` are not read again.
     pub fn read(before: Option<&Self>) -> Self {
-        extern "C" fn take(
-            info: *mut libc::dl_phdr_info,
-            _: libc::size_t,
-            modules: *mut c_void,
-        ) -> libc::c_int {
-            // SAFETY: `dl_iterate_phdr` passes a pointer that is valid while this function runs, and the
-            // pointer that it was given.
-            let (info, modules) = unsafe { (&*info, &mut *modules.cast::<Vec<Module>>()) };
-            let mut known = modules.iter();
-            if known.any(|module| module.headers == info.dlpi_phdr as usize) {
-                return 0;
-            }
-            // SAFETY: as above.
-            if unsafe { keep_loaded(info) } {
-                // SAFETY: as above, and the module stays loaded.
-                modules.extend(unsafe { Module::read(info) });
-            }
-            0
-        }
         let loads = loads();
         let mut modules = before.map_or_else(Vec::new, |before| before.modules.clone());
-        // SAFETY: `take` has the type that is expected, and its argument is a `Vec<Module>`.
-        unsafe { libc::dl_iterate_phdr(Some(take), (&raw mut modules).cast()) };
+        let mut new: Vec<(_, CString)> = Vec::new();
+        each_module(|info, name| {
+            let mut known = modules.iter();
+            if !known.any(|module| module.headers == info.dlpi_phdr as usize) {
+                new.push((info.dlpi_phdr, name.to_owned()));
+            }
+        });
+        new.retain(|(_, name)| keep_loaded(name));
+        // Those that were unloaded before they could be kept are not there.
+        each_module(|info, name| {
+            let mut new = new.iter();
+            if new.any(|(headers, of)| *headers == info.dlpi_phdr && of.as_c_str() == name) {
+                // SAFETY: the module is loaded, and stays so.
+                modules.extend(unsafe { Module::read(info) });
+            }
+        });
         modules.sort_by_key(|module| module.code.start);
         let program_index = modules
             .iter()
@@ -326,29 +321,48 @@ impl Modules {
     }
 }
 
+/// Calls `take` with each module that is loaded, and with its name. Meanwhile nothing may be loaded: that takes another lock of
+/// the loader first, and this thread has the one that comes after it.
+fn each_module<F: FnMut(&libc::dl_phdr_info, &CStr)>(mut take: F) {
+    extern "C" fn pass<F: FnMut(&libc::dl_phdr_info, &CStr)>(
+        info: *mut libc::dl_phdr_info,
+        _: libc::size_t,
+        take: *mut c_void,
+    ) -> libc::c_int {
+        // SAFETY: `dl_iterate_phdr` passes a pointer that is valid while this function runs, and the
+        // pointer that it was given.
+        let (info, take) = unsafe { (&*info, &mut *take.cast::<F>()) };
+        let name = match info.dlpi_name.is_null() {
+            true => c"",
+            // SAFETY: a name ends with a zero.
+            false => unsafe { CStr::from_ptr(info.dlpi_name) },
+        };
+        take(info, name);
+        0
+    }
+    // SAFETY: `pass` has the type that is expected, and its argument is an `F`.
+    unsafe { libc::dl_iterate_phdr(Some(pass::<F>), (&raw mut take).cast()) };
+}
+
 /// Keeps a module loaded until the process ends, because the walk may read its tables at any time. False if
 /// that is not possible.
-///
-/// # Safety
-///
-/// `info` must be what `dl_iterate_phdr` gives.
-unsafe fn keep_loaded(info: &libc::dl_phdr_info) -> bool {
-    // SAFETY: see above. A name ends with a zero.
-    let is_named = unsafe { !info.dlpi_name.is_null() && *info.dlpi_name != 0 };
+fn keep_loaded(name: &CStr) -> bool {
     // The program itself has no name. The kernel's module has one, but no file.
-    if !is_named {
+    if name.is_empty() {
         return true;
     }
     let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-    // SAFETY: nothing new is loaded, and the name is as above. The handle is never closed.
-    let handle = unsafe { libc::dlopen(info.dlpi_name, flags) };
-    // SAFETY: as above.
-    let name = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) };
+    // SAFETY: nothing new is loaded. The handle is never closed.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
     !handle.is_null() || !name.to_bytes().contains(&b'/')
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+    use std::{env, fs, process, thread};
+
     use super::*;
 
     #[test]
@@ -411,6 +425,48 @@ mod tests {
         for pair in added.modules.windows(2) {
             assert!(pair[0].code.end <= pair[1].code.start);
         }
+    }
+
+    #[test]
+    fn modules_are_read_while_others_are_loaded() {
+        const LIBRARIES: usize = 100;
+        const LONGEST: Duration = Duration::from_secs(60);
+        // SAFETY: loading the library runs nothing of it that matters here.
+        let load = |name: &CStr| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY) };
+        assert!(!load(c"libutil.so.1").is_null());
+        let mut file = None;
+        each_module(|_, name| {
+            let name = name.to_str().unwrap();
+            if name.contains("libutil.so") {
+                file = Some(name.to_owned());
+            }
+        });
+        let library = fs::read(file.unwrap()).unwrap();
+        let folder = env::temp_dir().join(format!("strobe-modules-{}", process::id()));
+        fs::create_dir(&folder).unwrap();
+        let (loaded, when_loaded) = mpsc::channel();
+        let (read, when_read) = mpsc::channel();
+        let of = folder.clone();
+        thread::spawn(move || {
+            for number in 0..LIBRARIES {
+                // Each is a module of its own.
+                let copy = of.join(format!("{number}.so"));
+                fs::write(&copy, &library).unwrap();
+                let copy = CString::new(copy.to_str().unwrap()).unwrap();
+                assert!(!load(&copy).is_null());
+            }
+            loaded.send(()).unwrap();
+        });
+        thread::spawn(move || {
+            while when_loaded.try_recv().is_err() {
+                Modules::read(None);
+            }
+            read.send(Modules::read(None)).unwrap();
+        });
+        let modules = when_read.recv_timeout(LONGEST);
+        fs::remove_dir_all(&folder).unwrap();
+        let modules = modules.expect("nobody waits for ever").modules;
+        assert!(modules.len() > LIBRARIES, "{}", modules.len());
     }
 
     #[test]
