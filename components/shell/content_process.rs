@@ -32,9 +32,8 @@ pub fn token(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
 /// Runs pages until the browser no longer needs the process.
 pub fn run(token: String) {
     crash::install_panic_hook();
-    // Ctrl-C in a terminal sends a signal to this process too. The first signal is ignored, because the browser ends
-    // the process in order. A second one ends the process immediately, as it does the browser.
-    if let Err(error) = termination::flag_of_first_signal() {
+    // Ctrl-C in a terminal sends a signal to this process too.
+    if let Err(error) = termination::leave_to_browser() {
         report(&format!(
             "a page's process cannot leave signals to the browser: {error}"
         ));

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -21,11 +21,17 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// Those that do not come from a key.
 const SIGNALS_OF_PROGRAMS: [i32; 2] = [SIGTERM, SIGHUP];
 
-/// With so many signals the process ends at once if it has something to save.
+/// With so many signals the process ends at once if it has something to save, or may have something that the browser saves.
 const LAST_WHILE_SAVING: usize = 3;
 
+/// For a content process: leaves signals to the browser, which ends it in order and may save a recording before. So it stays for
+/// as many signals as the browser does then.
+pub fn leave_to_browser() -> io::Result<()> {
+    count(Arc::default(), || ())
+}
+
 /// A flag that is set by the first signal. A second one ends the process immediately.
-pub fn flag_of_first_signal() -> io::Result<Arc<AtomicBool>> {
+fn flag_of_first_signal() -> io::Result<Arc<AtomicBool>> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {
         // Handlers run in this order: the first signal finds the flag unset, and sets it.
@@ -49,14 +55,14 @@ pub enum Second {
 pub struct Termination {
     asked: Arc<AtomicBool>,
     by_program: Arc<AtomicBool>,
-    come: Arc<Mutex<Come>>,
+    come: Arc<Come>,
 }
 
 /// The signals that have come.
 #[derive(Default)]
 struct Come {
-    first: Option<Instant>,
-    count: usize,
+    first: Mutex<Option<Instant>>,
+    count: AtomicUsize,
 }
 
 impl Termination {
@@ -81,19 +87,7 @@ impl Termination {
             by_program,
             come: Arc::default(),
         };
-        // A signal handler must not wake the loop, but this thread may.
-        let mut signals = Signals::new(SIGNALS)?;
-        let come = termination.come.clone();
-        thread::Builder::new()
-            .name("Signals".to_owned())
-            .spawn(move || {
-                for signal in signals.forever() {
-                    if lock(&come).add() >= LAST_WHILE_SAVING {
-                        let _ = low_level::emulate_default_handler(signal);
-                    }
-                    waker.wake();
-                }
-            })?;
+        count(termination.come.clone(), move || waker.wake())?;
         Ok(termination)
     }
 
@@ -101,16 +95,16 @@ impl Termination {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// When the process was first asked. None if it was not.
+    /// When the process was first asked. None if it was not, which costs little to find out.
     pub fn asked_at(&self) -> Option<Instant> {
         // The thread that notes the time may not have run yet.
-        let first = lock(&self.come).first;
-        first.or_else(|| self.asked().then(Instant::now))
+        self.asked()
+            .then(|| self.come.first().unwrap_or_else(Instant::now))
     }
 
     /// Whether the process was asked again.
     pub fn is_urgent(&self) -> bool {
-        lock(&self.come).count > 1
+        self.come.count.load(Ordering::Relaxed) > 1
     }
 
     /// Whether another program has asked, or the terminal is gone.
@@ -124,20 +118,36 @@ impl Termination {
         for number in SIGNALS {
             low_level::pipe::register(number, signal.try_clone()?)?;
         }
-        *lock(&self.come) = Come::default();
+        *self.come.first() = None;
+        self.come.count.store(0, Ordering::Relaxed);
         self.asked.store(false, Ordering::Relaxed);
         Ok(signalled)
     }
 }
 
 impl Come {
-    fn add(&mut self) -> usize {
-        self.first.get_or_insert_with(Instant::now);
-        self.count += 1;
-        self.count
+    fn first(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self) -> usize {
+        self.first().get_or_insert_with(Instant::now);
+        self.count.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
-fn lock(come: &Mutex<Come>) -> MutexGuard<'_, Come> {
-    come.lock().unwrap_or_else(PoisonError::into_inner)
+/// Counts signals from now on, and calls `then` at each. A handler must not do that, but a thread may.
+fn count(come: Arc<Come>, then: impl Fn() + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new(SIGNALS)?;
+    thread::Builder::new()
+        .name("Signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                if come.add() >= LAST_WHILE_SAVING {
+                    let _ = low_level::emulate_default_handler(signal);
+                }
+                then();
+            }
+        })?;
+    Ok(())
 }

@@ -212,13 +212,15 @@ impl Command {
         signal(self.id(), name);
     }
 
-    /// Sends it several signals, one right after the other. One shell sends all of them: between two programs on a busy machine
-    /// the command may do what the first of the signals asks for.
-    pub fn signals(&self, names: &[&str]) {
+    /// Sends several signals to it and to other processes, one right after the other. One shell sends all of them: between two
+    /// programs on a busy machine the command may do what the first of the signals asks for.
+    pub fn signals(&self, others: &[u32], names: &[&str]) {
         let id = self.id();
+        let ids: Vec<_> = others.iter().chain([&id]).map(u32::to_string).collect();
+        let ids = ids.join(" ");
         let kills: Vec<_> = names
             .iter()
-            .map(|name| format!("kill -{name} {id}"))
+            .map(|name| format!("kill -{name} {ids}"))
             .collect();
         let status = process::Command::new("sh")
             .args(["-c", &kills.join(" && ")])

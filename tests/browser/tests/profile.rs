@@ -451,9 +451,9 @@ fn a_signal_ends_the_recording_and_saves_it() {
     }
 }
 
-/// Records a page whose script links to a map that never comes, and sends these signals one after the other. Each is another
-/// one, so that none is lost.
-fn record_until_signals(signals: &[&str]) -> (Output, Option<Recording>) {
+/// Records a page whose script links to a map that never comes, and sends these signals one after the other to all processes of
+/// the browser, as the terminal's key does. Each is another one, so that none is lost.
+fn record_until_signals(options: &[&str], signals: &[&str]) -> (Output, Option<Recording>) {
     let folder = Folder::new();
     // However seldom it gets a processor, it runs for so long.
     let script = "function late() {
@@ -476,10 +476,10 @@ fn record_until_signals(signals: &[&str]) -> (Output, Option<Recording>) {
         .serve();
     let (file, url) = (folder.file("a.html"), site.url("/page.html"));
     let until = "isDone && document.querySelector('#none').id";
-    let arguments = ["--until-js", until, "-o", &file, &url];
+    let arguments = [options, &["--until-js", until, "-o", &file, &url]].concat();
     let mut command = Command::start(&profile_arguments(&arguments));
     command.wait_for_error("not true yet: TypeError");
-    command.signals(signals);
+    command.signals(&content_processes(command.id()), signals);
     let output = command.end();
     let is_saved = Path::new(&file).exists();
     (output, is_saved.then(|| recording(&file)))
@@ -488,7 +488,7 @@ fn record_until_signals(signals: &[&str]) -> (Output, Option<Recording>) {
 #[test]
 fn after_a_signal_no_map_is_waited_for() {
     for signals in [&["INT"][..], &["TERM", "INT"]] {
-        let (output, recording) = record_until_signals(signals);
+        let (output, recording) = record_until_signals(&[], signals);
         output.assert_success();
         let told = &output.stderr;
         assert!(
@@ -502,8 +502,19 @@ fn after_a_signal_no_map_is_waited_for() {
 }
 
 #[test]
+fn two_signals_to_all_processes_lose_nothing() {
+    let (output, recording) = record_until_signals(&["--multiprocess"], &["INT", "HUP"]);
+    output.assert_success();
+    let recording = recording.expect("it is saved");
+    let ended: Vec<_> = recording.processes.iter().map(|one| one.ended).collect();
+    assert_eq!(ended, [None], "{}", output.text());
+    let leaves = leaves(&recording);
+    assert!(leaves["late"] > 0, "{leaves:?}");
+}
+
+#[test]
 fn a_third_signal_ends_the_browser_at_once() {
-    let (output, recording) = record_until_signals(&["TERM", "HUP", "INT"]);
+    let (output, recording) = record_until_signals(&[], &["TERM", "HUP", "INT"]);
     assert_ne!(output.status.signal(), None, "{}", output.stderr);
     assert!(recording.is_none());
 }
