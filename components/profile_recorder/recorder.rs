@@ -118,12 +118,14 @@ struct Process {
 
 #[derive(Clone)]
 enum Connection {
-    /// This process. A channel takes its reports, because the thread that sends a request must not handle
-    /// them.
-    This(Sender<Report>),
+    /// This process: what does as requests ask. A channel takes its reports, because the thread that sends a request must not
+    /// handle them.
+    This(Serve, Sender<Report>),
     /// A content process.
     Other(ConnectionSender<Request>),
 }
+
+type Serve = Arc<dyn Fn(Request, &Sender<Report>) + Send + Sync>;
 
 /// A recording that is running.
 struct UnderWay {
@@ -220,6 +222,11 @@ impl Recorder {
     /// The recorder of this process. There must be only one. `recorded_by` is this browser, as its recordings say. Content
     /// processes are not asked.
     pub fn new(recorded_by: RecordedBy) -> Self {
+        Self::of_process(recorded_by, Arc::new(js_profiler::serve))
+    }
+
+    /// A recorder of a process in which `serve` does as requests ask.
+    pub(crate) fn of_process(recorded_by: RecordedBy, serve: Serve) -> Self {
         let (sender, reports) = crossbeam_channel::unbounded();
         let shared = Arc::new(Shared {
             recorded_by,
@@ -227,9 +234,10 @@ impl Recorder {
             state: Mutex::default(),
             answered: Condvar::new(),
         });
-        let number = shared.add_process(process::id(), "Browser", Connection::This(sender));
+        let connection = Connection::This(serve, sender);
+        let number = shared.add_process(process::id(), "Browser", connection);
         let weak = Arc::downgrade(&shared);
-        spawn("ProfileRecorder", move || {
+        let _ = spawn("ProfileRecorder", move || {
             follow(&weak, number, || reports.recv().ok());
         });
         Self(shared)
@@ -249,7 +257,7 @@ impl Recorder {
     pub fn listen(&self) -> io::Result<()> {
         let listener = connection::listen()?;
         let shared = Arc::downgrade(&self.0);
-        spawn("ProfileListener", move || {
+        let _ = spawn("ProfileListener", move || {
             let mut refused = 0;
             while shared.strong_count() > 0 {
                 let stream = match listener.next() {
@@ -263,7 +271,7 @@ impl Recorder {
                 match listener.take(stream) {
                     Ok(accepted) => {
                         let shared = shared.clone();
-                        spawn("ProfileProcess", move || take_in(&shared, &accepted));
+                        let _ = spawn("ProfileProcess", move || take_in(&shared, &accepted));
                     },
                     Err(error) => {
                         refused += 1;
@@ -425,12 +433,13 @@ impl Recorder {
             };
             (recording.id, timeout)
         };
-        shared.ask_all(|_| Request::Stop(id));
+        let requests = shared.lock().requests(|_| Request::Stop(id));
+        ask_aside(requests);
         let mut state = shared.wait_unless(timeout, is_over, |process| process.stopped == Some(id));
         let is_late =
             |process: &&Process| process.connection.is_some() && process.stopped != Some(id);
-        let late: Vec<_> = state.processes.iter().filter(is_late).collect();
-        let late: Vec<_> = late.iter().map(|process| process.late_notice()).collect();
+        let late = state.processes.iter().filter(is_late);
+        let late: Vec<_> = late.map(Process::late_notice).collect();
         let recording = state.recording.take()?;
         state.notices = state.tell_left_out(recording.options.sources);
         state.notices.extend(late);
@@ -597,7 +606,7 @@ impl Process {
 impl Connection {
     fn ask(&self, request: Request) {
         match self {
-            Self::This(reports) => js_profiler::serve(request, reports),
+            Self::This(serve, reports) => serve(request, reports),
             Self::Other(requests) => {
                 // An error means that the process has ended. The thread that reads its reports notices that.
                 let _ = requests.send(&request);
@@ -633,6 +642,17 @@ impl State {
 fn ask(requests: Vec<(Connection, Request)>) {
     for (connection, request) in requests {
         connection.ask(request);
+    }
+}
+
+/// Asks each process on a thread of its own: this process does at once what it is asked, and may wait for event loops and for
+/// source maps meanwhile, and another one may accept nothing.
+fn ask_aside(requests: Vec<(Connection, Request)>) {
+    for (connection, request) in requests {
+        let (same, again) = (connection.clone(), request.clone());
+        if spawn("ProfileRequest", move || same.ask(again)).is_err() {
+            connection.ask(request);
+        }
     }
 }
 
@@ -789,7 +809,10 @@ impl Shared {
                 }
             },
             Report::Stopped(id) => {
-                process.stopped = Some(id);
+                // The end of an earlier recording may be late.
+                if process.stopped.is_none_or(|last| last.0 < id.0) {
+                    process.stopped = Some(id);
+                }
                 self.answered.notify_all();
             },
             Report::Status {
@@ -942,7 +965,7 @@ impl Process {
                 event_loop,
             };
             // Not on this thread, which holds the lock that others wait for.
-            spawn("ProfileRequest", move || connection.ask(request));
+            let _ = spawn("ProfileRequest", move || connection.ask(request));
         }
         Ok(())
     }
@@ -994,9 +1017,10 @@ fn take_in(shared: &Weak<Shared>, accepted: &Accepted) {
     });
 }
 
-/// Runs `run` on a new thread, which nobody waits for.
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) {
-    if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(run) {
+/// Runs `run` on a new thread, which nobody waits for. An error was logged.
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let started = thread::Builder::new().name(name.to_owned()).spawn(run);
+    started.map(drop).inspect_err(|error| {
         warn!("The thread {name} cannot be started: {error}");
-    }
+    })
 }

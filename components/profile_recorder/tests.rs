@@ -11,11 +11,11 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::parent_id;
 use std::process::{Child, Command, Stdio};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-use crossbeam_channel::{RecvTimeoutError, unbounded};
+use crossbeam_channel::{RecvTimeoutError, bounded, unbounded};
 use js_profiler_traits::recording::{
     Chunk, Description, EventLoopKind, EventLoopStatus, LeftOut, LinkedMap, MAX_MAP_BYTES,
     MAX_MAPS_BYTES, MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, PageAnswer, RecordedFrame,
@@ -572,6 +572,39 @@ fn what_could_not_be_recorded_to_the_end_is_told_until_the_next_recording() {
     recorder.start(options(EventLoops::All)).unwrap();
     assert!(recorder.failures().is_empty());
     recorder.stop().unwrap();
+}
+
+#[test]
+fn nobody_waits_for_a_process_that_is_late_once_it_is_over() {
+    let _guard = one_at_a_time();
+    let (go_on, when_to_go_on) = bounded::<()>(0);
+    // Each end is late until the channel is closed, or for as long as nobody would wait.
+    let (ended, ends) = unbounded();
+    let serve = move |request, reports: &crossbeam_channel::Sender<_>| {
+        if let Request::Stop(id) = request {
+            let told = when_to_go_on.recv_timeout(FOREVER);
+            reports.send(Report::Stopped(id)).unwrap();
+            ended
+                .send(told == Err(RecvTimeoutError::Disconnected))
+                .unwrap();
+        }
+    };
+    let recorder = Recorder::of_process(this_browser(), Arc::new(serve));
+    for _ in 0..2 {
+        recorder.start(options(EventLoops::All)).unwrap();
+        assert!(recorder.stop_unless(|| true).is_some());
+        let notices = recorder.notices();
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(
+            notices[0].contains("has not confirmed the end of its recording"),
+            "{notices:?}"
+        );
+    }
+    recorder.start(options(EventLoops::All)).unwrap();
+    drop(go_on);
+    assert!(recorder.stop().is_some());
+    assert!(recorder.notices().is_empty(), "{:?}", recorder.notices());
+    assert!(ends.iter().take(3).all(|was_told| was_told));
 }
 
 #[test]
