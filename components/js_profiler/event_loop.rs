@@ -10,6 +10,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use js_profiler_traits::recording::{Description, PageAnswer, Realm};
 use js_profiler_traits::{EventLoopId, RealmId, SessionId, Trace};
@@ -18,8 +19,9 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
 use crate::description::SharedDescription;
-use crate::failure::{Failure, OnTrace};
+use crate::failure::Failure;
 use crate::linked_maps::{FetchMap, MapHeaders};
+use crate::on_trace::OnTrace;
 use crate::options::SessionOptions;
 use crate::registry;
 use crate::sampled_session::{Ended, SampledSession};
@@ -29,6 +31,9 @@ use crate::spidermonkey::EngineContext;
 
 /// The greatest number of sessions that run at once on one event loop.
 const MAX_SESSIONS: usize = 100;
+
+/// How long a stopped session waits for its trace.
+const LONGEST_WAIT_FOR_TRACE: Duration = Duration::from_secs(10);
 
 /// Why a session could not start.
 #[derive(Debug)]
@@ -249,10 +254,10 @@ impl EventLoop {
 impl Drop for EventLoop {
     fn drop(&mut self) {
         self.report_sources();
-        // The thread must not be sampled any more when `engine` is dropped.
         registry::unregister(self.id);
         // No new requests come after this.
         self.serve_requests();
+        // When `engine` is dropped, nobody uses the context any more.
     }
 }
 
@@ -293,20 +298,20 @@ impl Session {
     }
 
     /// Ends the session. `on_trace` is called exactly once, with the session's trace or with the reason why
-    /// there is none. The trace has no sample later than `time`. The call is made on the sampling thread as
-    /// long as that exists.
+    /// there is none: [`Failure::TimedOut`] if it does not come within 10 s. The trace has no sample later than `time`. The
+    /// call is made on the sampling thread, unless that is gone or late.
     pub fn stop(
         self,
         time: CrossProcessInstant,
         on_trace: impl FnOnce(Result<Trace, Failure>) + Send + 'static,
     ) {
-        let on_trace = OnTrace::new(on_trace);
+        let on_trace = OnTrace::within(LONGEST_WAIT_FOR_TRACE, on_trace);
         let (event_loop, id) = (self.event_loop, self.id);
         self.send(move |sampler| sampler.stop(event_loop, id, time, on_trace));
         self.note_ended();
     }
 
-    /// Ends the session, and waits for its trace.
+    /// Ends the session, and waits for its trace, as [`Session::stop`] does.
     ///
     /// # Errors
     ///
@@ -326,5 +331,40 @@ impl Drop for Session {
         let (event_loop, id) = (self.event_loop, self.id);
         self.send(move |sampler| sampler.discard(event_loop, id));
         self.note_ended();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::PoisonError;
+
+    use super::*;
+    use crate::sampling_thread::tests::Held;
+    use crate::spidermonkey::test_context::TestContext;
+    use crate::stop::tests::EVENT_LOOPS;
+
+    #[test]
+    fn a_page_does_not_wait_for_long_for_a_sampling_thread_that_does_not_answer() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let context = TestContext::new();
+        let event_loop = EventLoop::new(context.engine());
+        context.with_scripts(|_| {
+            let start = || {
+                let options = SessionOptions::every(Duration::from_millis(1));
+                event_loop.start(options, None, |_| {}).unwrap()
+            };
+            let first = start();
+            let sampling_thread = registry::sampling_thread_of(event_loop.id).unwrap();
+            assert_ne!(event_loop.memory(), 0);
+            let held = Held::sampling_thread(&sampling_thread);
+            let late = start();
+            assert_eq!(event_loop.memory(), 0);
+            assert_eq!(first.finish(), Err(Failure::TimedOut));
+            held.let_go_on();
+            // The session that began late is there.
+            let trace = late.finish().unwrap();
+            assert!(!trace.samples.is_empty());
+            assert_ne!(event_loop.memory(), 0);
+        });
     }
 }

@@ -49,6 +49,7 @@ mod kept_functions;
 mod linked_maps;
 mod missed_stretch;
 mod muted_scripts;
+mod on_trace;
 mod options;
 mod outcome;
 mod recorded_process;

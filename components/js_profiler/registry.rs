@@ -17,7 +17,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use js_profiler_traits::activity::SharedActivity;
 use js_profiler_traits::recording::{
     EventLoopStatus, MAX_SOURCES_BYTES, PageAnswer, RecordingId, RecordingOptions, Report,
@@ -27,6 +27,7 @@ use js_profiler_traits::{EventLoopId, preferences};
 use log::warn;
 
 use crate::description::SharedDescription;
+use crate::failure::Failure;
 use crate::linked_maps::LinkedMaps;
 use crate::reporter::Reporter;
 use crate::room::Room;
@@ -38,14 +39,19 @@ use crate::script_sources::{SourceRequest, SourceRequests, WantedOfScripts};
 use crate::spidermonkey::SampledContext;
 use crate::stop::Thread;
 
+/// How long the end of a recording waits for the last samples of all event loops. They are there at once unless the sampling
+/// thread does not answer.
+const LONGEST_WAIT_FOR_ENDS: Duration = Duration::from_secs(2);
+
 /// How long the end of a recording waits for event loops that are busy, before it goes on without the texts and the
-/// source maps of their scripts.
+/// source maps of their scripts. It waits as long again for those that have begun to read them.
 const LONGEST_WAIT_FOR_SOURCES: Duration = Duration::from_secs(2);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     event_loops: Vec::new(),
     next: EventLoopId(1),
     recording: None,
+    open_ends: Vec::new(),
 });
 
 struct Registry {
@@ -53,6 +59,9 @@ struct Registry {
     /// The id of the next event loop.
     next: EventLoopId,
     recording: Option<Recording>,
+    /// The ends of recordings that nobody waits for at the moment: of event loops that have ended, and those that did not come
+    /// in time.
+    open_ends: Vec<End>,
 }
 
 struct RegisteredLoop {
@@ -73,8 +82,7 @@ struct RegisteredLoop {
     has_had_sessions: bool,
     /// Whether the current recording includes it and has not ended for it.
     recorded: bool,
-    /// How many ends of its recordings the sampling thread has not confirmed. As long as there are any, its
-    /// thread may be stopped.
+    /// How many ends of its recordings are not known to have come. As long as there are any, it does not leave.
     pending_ends: usize,
 }
 
@@ -127,17 +135,30 @@ pub fn register(
     (id, description)
 }
 
-/// Removes an event loop. When this returns, it is never sampled again.
+/// Removes an event loop. Does not wait until the sampling thread knows of it: the gate of the context keeps that thread from
+/// using it ([`SampledContext`]). The end of the recording waits for the last samples of the event loop.
 pub fn unregister(id: EventLoopId) {
     let sampling_thread = {
         let mut registry = registry();
-        let event_loops = &mut registry.event_loops;
-        let index = event_loops.iter().position(|other| other.id == id);
-        index.and_then(|index| event_loops.swap_remove(index).sampling_thread)
+        let Registry {
+            event_loops,
+            recording,
+            open_ends,
+            ..
+        } = &mut *registry;
+        let Some(index) = event_loops.iter().position(|other| other.id == id) else {
+            return;
+        };
+        let mut event_loop = event_loops.swap_remove(index);
+        let recording = recording.as_ref();
+        open_ends.extend(recording.and_then(|recording| event_loop.end_recording(recording)));
+        event_loop.sampling_thread
     };
     if let Some(sampling_thread) = sampling_thread {
-        sampling_thread.ask(move |sampler| sampler.leave(id));
+        sampling_thread.send(move |sampler| sampler.leave(id));
     }
+    // Those of other event loops that have ended may have come.
+    settle();
 }
 
 /// Makes the event loop join the sampling thread for the rest of its life, unless it has. Returns that thread.
@@ -191,6 +212,7 @@ pub fn note_answer(id: EventLoopId, answer: PageAnswer) {
 /// Starts a recording. A recording that is running is ended.
 pub fn start_recording(options: RecordingOptions, reports: Sender<Report>) {
     stop_recording(None);
+    settle();
     {
         let mut registry = registry();
         let recording = Recording {
@@ -221,7 +243,8 @@ pub fn record_wanted() {
     registry().record_wanted(&sampling_thread);
 }
 
-/// Ends the recording with this id, or any recording if `id` is `None`. Returns when everything has been reported.
+/// Ends the recording with this id, or any recording if `id` is `None`. Returns when everything has been reported, or what does
+/// not come in time.
 pub fn stop_recording(id: Option<RecordingId>) {
     let (recording, ends) = {
         let mut registry = registry();
@@ -229,13 +252,10 @@ pub fn stop_recording(id: Option<RecordingId>) {
         let Some(recording) = registry.recording.take_if(is_meant) else {
             return;
         };
+        let mut ends = mem::take(&mut registry.open_ends);
         let event_loops = registry.event_loops.iter_mut();
-        (
-            recording,
-            event_loops
-                .filter_map(RegisteredLoop::end_recording)
-                .collect(),
-        )
+        ends.extend(event_loops.filter_map(|event_loop| event_loop.end_recording(&recording)));
+        (recording, ends)
     };
     wait_for(ends);
     if recording.wanted_of_scripts().is_any() {
@@ -247,32 +267,77 @@ pub fn stop_recording(id: Option<RecordingId>) {
     }
 }
 
-/// Ends the recording of one event loop, and returns when its samples have been reported.
+/// Ends the recording of one event loop, and returns when its samples have been reported, or do not come in time.
 pub fn end_event_loop(recording: RecordingId, id: EventLoopId) {
     let end = {
         let mut registry = registry();
-        match &mut registry.recording {
-            Some(running) if running.options.id == recording => running.ended.push(id),
-            _ => return,
-        }
-        registry
-            .event_loop(id)
-            .and_then(RegisteredLoop::end_recording)
+        let Registry {
+            event_loops,
+            recording: running,
+            ..
+        } = &mut *registry;
+        let Some(running) = running.as_mut().filter(|one| one.options.id == recording) else {
+            return;
+        };
+        running.ended.push(id);
+        let mut event_loops = event_loops.iter_mut();
+        let event_loop = event_loops.find(|event_loop| event_loop.id == id);
+        event_loop.and_then(|event_loop| event_loop.end_recording(running))
     };
     wait_for(end.into_iter().collect());
 }
 
-/// The end of an event loop's recording. The answer comes when everything has been reported. It names the scripts that
-/// are to be read.
-type End = (EventLoopId, Receiver<Vec<u32>>);
+/// The end of an event loop's recording.
+struct End {
+    reporter: Reporter,
+    /// The answer comes when everything has been reported. It names the scripts that are to be read.
+    when_ended: Receiver<Vec<u32>>,
+    /// Whether it was reported that the end did not come in time.
+    is_told: bool,
+}
 
-/// Waits until everything has been reported. Then each of these event loops leaves the sampling thread, unless
-/// it is still sampled.
+/// Waits for these ends, for a limited time in all. What does not come is left to [`settle`].
 fn wait_for(ends: Vec<End>) {
-    for (id, when_ended) in ends {
-        // An error means that the sampling thread is gone.
-        let new_sources = when_ended.recv().unwrap_or_default();
-        let left = registry().event_loop(id).and_then(|event_loop| {
+    let deadline = Instant::now() + LONGEST_WAIT_FOR_ENDS;
+    for mut end in ends {
+        match end.when_ended.recv_deadline(deadline) {
+            Ok(new_sources) => end.note(new_sources),
+            // The sampling thread has panicked.
+            Err(RecvTimeoutError::Disconnected) => end.note(Vec::new()),
+            Err(RecvTimeoutError::Timeout) => {
+                if !mem::replace(&mut end.is_told, true) {
+                    end.reporter.fail(Failure::TimedOut.to_string());
+                }
+                registry().open_ends.push(end);
+            },
+        }
+    }
+}
+
+/// Notes those ends that have come of the ones that nobody waits for.
+fn settle() {
+    let mut come = Vec::new();
+    {
+        let mut registry = registry();
+        for end in mem::take(&mut registry.open_ends) {
+            match end.when_ended.try_recv() {
+                Ok(new_sources) => come.push((end, new_sources)),
+                Err(TryRecvError::Disconnected) => come.push((end, Vec::new())),
+                Err(TryRecvError::Empty) => registry.open_ends.push(end),
+            }
+        }
+    }
+    for (end, new_sources) in come {
+        end.note(new_sources);
+    }
+}
+
+impl End {
+    /// Notes that everything has been reported, except for these scripts. The event loop leaves the sampling thread, unless it
+    /// is still sampled. Must not be called under the lock.
+    fn note(self, new_sources: Vec<u32>) {
+        let event_loop = self.reporter.event_loop;
+        let left = registry().event_loop(event_loop).and_then(|event_loop| {
             event_loop.unread_sources.extend(new_sources);
             event_loop.leave_if_not_sampled()
         });
@@ -294,15 +359,21 @@ fn report_sources(recording: &Recording) {
             asked.push((requests, when_done));
         }
     }
-    let deadline = Instant::now() + LONGEST_WAIT_FOR_SOURCES;
+    wait_for_sources(&asked, LONGEST_WAIT_FOR_SOURCES);
+}
+
+/// Waits for the answers: for `time` until they begin, and as long again until they end.
+fn wait_for_sources(asked: &[(Arc<SourceRequests>, Receiver<()>)], time: Duration) {
+    let deadline = Instant::now() + time;
     for (requests, when_done) in asked {
         // An error means that it is done, or that the deadline has passed.
         let _ = when_done.recv_deadline(deadline);
         if let Some(request) = requests.take_back() {
             request.tell_busy();
         }
-        // A request that has begun ends soon.
-        let _ = when_done.recv_timeout(LONGEST_WAIT_FOR_SOURCES);
+    }
+    for (_, when_done) in asked {
+        let _ = when_done.recv_deadline(deadline + time);
     }
 }
 
@@ -446,8 +517,7 @@ impl RegisteredLoop {
     /// samples the event loop any more, it leaves the sampling thread, and its reference to that thread is
     /// returned.
     ///
-    /// This does not wait until it has left. That is safe, because the thread of an event loop that has neither
-    /// sessions nor a recording is not stopped, and all ends of its recordings have been confirmed.
+    /// This does not wait until it has left.
     fn leave_if_not_sampled(&mut self) -> Option<Arc<SamplingThread>> {
         self.pending_ends -= 1;
         if self.recorded || self.has_had_sessions || self.pending_ends > 0 {
@@ -498,7 +568,8 @@ impl RegisteredLoop {
         });
     }
 
-    fn end_recording(&mut self) -> Option<End> {
+    /// Ends its part of the recording. `None` if it is not recorded.
+    fn end_recording(&mut self, recording: &Recording) -> Option<End> {
         if !mem::take(&mut self.recorded) {
             return None;
         }
@@ -508,7 +579,11 @@ impl RegisteredLoop {
             event_loop.map_or_else(Vec::new, SampledLoop::end_recording)
         });
         self.pending_ends += 1;
-        Some((id, when_ended))
+        Some(End {
+            reporter: recording.reporter(id),
+            when_ended,
+            is_told: false,
+        })
     }
 }
 
@@ -527,12 +602,15 @@ mod tests {
     use servo_base::id::{BrowsingContextId, Index, PipelineNamespaceId, TEST_WEBVIEW_ID};
 
     use super::*;
-    use crate::failure::{Failure, OnTrace};
+    use crate::on_trace::OnTrace;
     use crate::options::SessionOptions;
     use crate::sampled_session::{Ended, SampledSession};
+    use crate::sampling_thread::tests::Held;
     use crate::spidermonkey::test_context::TestContext;
     use crate::stop::tests::EVENT_LOOPS;
     use crate::{EventLoop, serve};
+
+    const HOUR: Duration = Duration::from_secs(3_600);
 
     type Call = Box<dyn FnOnce(&EventLoop) + Send>;
 
@@ -738,10 +816,7 @@ mod tests {
         let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
         let event_loop = Loop::begin();
         let sampling_thread = join_for_sessions(event_loop.id).unwrap();
-        let (go_on, when_to_go_on) = crossbeam_channel::bounded::<()>(0);
-        sampling_thread.send(move |_| {
-            let _ = when_to_go_on.recv();
-        });
+        let held = Held::sampling_thread(&sampling_thread);
         assert_eq!(sampling_thread.ask_briefly(|_| ()), None);
         assert!(status().iter().any(|one| one.id == event_loop.id));
         let context = BrowsingContextId {
@@ -749,10 +824,112 @@ mod tests {
             index: Index::new(1).unwrap(),
         };
         assert_eq!(sampling_thread::force_sample(context), Err(1));
-        drop(go_on);
+        held.let_go_on();
         assert_eq!(sampling_thread.ask(|_| ()), Some(()));
         assert_eq!(sampling_thread::force_sample(context), Ok(()));
         drop(sampling_thread);
+    }
+
+    #[test]
+    fn an_event_loop_ends_without_waiting_and_its_last_samples_come() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, second) = (Loop::begin(), Loop::begin());
+        let recorder = Recorder::start(1, Selection::All);
+        recorder.wait_for_samples_of(&[&first, &second]);
+        let held = Held::sampling_thread(&sampling_thread_of(first.id).unwrap());
+        let gone = second.id;
+        // Its thread ends, and its context is destroyed.
+        drop(second);
+        while recorder.reports.try_recv().is_ok() {}
+        held.let_go_on();
+        let last = recorder.stop(1);
+        let last: BTreeSet<_> = last.iter().map(|chunk| chunk.event_loop.0).collect();
+        assert_eq!(last, BTreeSet::from([first.id.0, gone.0]));
+        assert!(registry().open_ends.is_empty());
+        assert!(!is_sampling());
+    }
+
+    #[test]
+    fn a_recording_ends_without_what_does_not_come_and_says_so() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, second, third) = (Loop::begin(), Loop::begin(), Loop::begin());
+        let recorder = Recorder::start(1, Selection::All);
+        recorder.wait_for_samples_of(&[&first, &second, &third]);
+        let sampling_thread = sampling_thread_of(first.id).unwrap();
+        let held = Held::sampling_thread(&sampling_thread);
+        recorder.serve(Request::EndEventLoop {
+            recording: RecordingId(1),
+            event_loop: first.id,
+        });
+        let gone = second.id;
+        drop(second);
+        recorder.serve(Request::Stop(RecordingId(1)));
+        let mut failed = Vec::new();
+        loop {
+            match recorder.reports.recv().unwrap() {
+                Report::Failed {
+                    recording,
+                    event_loop,
+                    why,
+                } => {
+                    assert_eq!(recording, RecordingId(1));
+                    assert_eq!(why, "the sampling thread did not answer in time");
+                    failed.push(event_loop);
+                },
+                Report::Stopped(_) => break,
+                Report::Chunk(_) => {},
+                report => panic!("{report:?}"),
+            }
+        }
+        // Each is told once.
+        assert_eq!(failed, [first.id, gone, third.id]);
+        assert_eq!(registry().open_ends.len(), 3);
+        held.let_go_on();
+        sampling_thread.ask(|_| ()).unwrap();
+        drop(sampling_thread);
+
+        // The next recording finds that the ends have come, and is complete.
+        let recorder = Recorder::start(2, Selection::All);
+        assert!(registry().open_ends.is_empty());
+        recorder.wait_for_samples_of(&[&first, &third]);
+        assert_eq!(recorder.stop(2).len(), 2);
+        assert!(!is_sampling());
+    }
+
+    #[test]
+    fn event_loops_that_read_sources_for_ever_are_not_waited_for() {
+        let recording = Recording {
+            options: RecordingOptions {
+                id: RecordingId(1),
+                interval: Duration::from_millis(1),
+                event_loops: Selection::All,
+                sources: true,
+                linked_maps: false,
+            },
+            reports: crossbeam_channel::unbounded().0,
+            first_new: EventLoopId(1),
+            ended: Vec::new(),
+            room: Arc::new(Room::of(MAX_SOURCES_BYTES)),
+            maps: Arc::default(),
+        };
+        let (held, hold, when_begun) = Held::new();
+        // So many that a limit for each of them would add up.
+        let asked: Vec<_> = (1..=40)
+            .map(|id| {
+                let requests = Arc::new(SourceRequests::default());
+                let when_done = requests.ask(recording.source_request(EventLoopId(id), vec![1]));
+                (requests, when_done)
+            })
+            .collect();
+        let begun: Vec<_> = asked.iter().map(|(requests, _)| requests.next()).collect();
+        let reading = thread::spawn(move || {
+            hold();
+            drop(begun);
+        });
+        when_begun.recv().unwrap();
+        wait_for_sources(&asked, LONGEST_WAIT_FOR_SOURCES);
+        held.let_go_on();
+        reading.join().unwrap();
     }
 
     #[test]
@@ -900,7 +1077,7 @@ mod tests {
         fn stop(&self) -> Result<Trace, Failure> {
             let (taken, when_taken) = crossbeam_channel::bounded(1);
             let (event_loop, id, time) = (self.event_loop, self.id, CrossProcessInstant::now());
-            let on_trace = OnTrace::new(move |trace| taken.send(trace).unwrap());
+            let on_trace = OnTrace::within(HOUR, move |trace| taken.send(trace).unwrap());
             self.sampling_thread
                 .send(move |sampler| sampler.stop(event_loop, id, time, on_trace));
             when_taken.recv().unwrap()

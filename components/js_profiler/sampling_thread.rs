@@ -13,17 +13,18 @@
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use js_profiler_traits::{EventLoopId, SessionId, preferences};
-use log::debug;
+use log::{debug, warn};
 use servo_base::cross_process_instant::CrossProcessInstant;
 use servo_base::id::BrowsingContextId;
 
-use crate::failure::{Failure, OnTrace};
+use crate::failure::Failure;
+use crate::on_trace::OnTrace;
 use crate::sampled_loop::{SampledLoop, SampledLoopStatus};
 use crate::sampled_session::SampledSession;
 use crate::sampled_thread::StackTaker;
@@ -33,11 +34,11 @@ use crate::stop;
 use crate::subscribers::Occasion;
 use crate::ticks::Ticks;
 
-/// How long others wait for an answer. The thread serves requests between two samples, but a machine may be busy, and somebody
-/// may have stopped the thread.
-pub const LONGEST_WAIT: Duration = Duration::from_millis(500);
+/// How long others wait for an answer, and for the end of the thread. The thread serves requests between two samples, but a
+/// machine may be busy, and somebody may have stopped the thread.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
-/// How long others wait until the thread is ready.
+/// How long others wait until the thread is ready, also if somebody else starts it.
 const LONGEST_START: Duration = Duration::from_secs(5);
 
 /// What the sampling thread is asked to do. It is dropped undone if the thread has ended.
@@ -50,58 +51,94 @@ pub struct SamplingThread {
     requests: Option<Sender<Request>>,
     /// `None` once the thread has ended.
     handle: Option<JoinHandle<()>>,
+    /// Closed when the thread has ended.
+    ended: Receiver<()>,
 }
 
-/// The lock is held while the thread starts, because everybody who takes it has to wait for the thread anyway.
-static SAMPLING_THREAD: Mutex<Weak<SamplingThread>> = Mutex::new(Weak::new());
+/// The sampling thread of the process.
+struct Current {
+    thread: Weak<SamplingThread>,
+    /// Whether somebody is starting it.
+    is_starting: bool,
+}
 
-fn sampling_thread() -> MutexGuard<'static, Weak<SamplingThread>> {
-    SAMPLING_THREAD
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
+/// The lock is not held while the thread starts.
+static CURRENT: Mutex<Current> = Mutex::new(Current {
+    thread: Weak::new(),
+    is_starting: false,
+});
+
+/// Notified when `is_starting` is false again.
+static STARTED: Condvar = Condvar::new();
+
+fn current() -> MutexGuard<'static, Current> {
+    CURRENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SamplingThread {
     /// The thread that is running, if any.
     pub fn current() -> Option<Arc<Self>> {
-        sampling_thread().upgrade()
+        current().thread.upgrade()
     }
 
     /// The thread that is running, or else a new one.
     ///
     /// # Errors
     ///
-    /// If the thread cannot be started.
+    /// If the thread cannot be started, or does not start in time.
     pub fn get_or_start() -> io::Result<Arc<Self>> {
-        let mut current = sampling_thread();
-        if let Some(running) = current.upgrade() {
-            return Ok(running);
-        }
-        let started = Arc::new(Self::start()?);
-        *current = Arc::downgrade(&started);
-        Ok(started)
+        Self::get_or_start_after(|| ())
     }
 
-    fn start() -> io::Result<Self> {
+    /// The same. A new thread calls `prepare` before it is ready.
+    fn get_or_start_after(prepare: impl FnOnce() + Send + 'static) -> io::Result<Arc<Self>> {
+        let deadline = Instant::now() + LONGEST_START;
+        let is_starting = |current: &mut Current| current.is_starting;
+        let waited = STARTED.wait_timeout_while(current(), LONGEST_START, is_starting);
+        let (mut found, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if found.is_starting {
+            return Err(late_start());
+        }
+        if let Some(running) = found.thread.upgrade() {
+            return Ok(running);
+        }
+        found.is_starting = true;
+        drop(found);
+        let started = Self::start(prepare, deadline).map(Arc::new);
+        let mut current = current();
+        current.is_starting = false;
+        if let Ok(started) = &started {
+            current.thread = Arc::downgrade(started);
+        }
+        STARTED.notify_all();
+        started
+    }
+
+    fn start(prepare: impl FnOnce() + Send + 'static, deadline: Instant) -> io::Result<Self> {
         let (sender, receiver) = crossbeam_channel::unbounded();
         let (ready, when_ready) = crossbeam_channel::bounded(1);
+        let (end, ended) = crossbeam_channel::bounded::<()>(0);
         let handle = thread::Builder::new()
             .name("JsSampler".to_owned())
             .spawn(move || {
+                let _end = end;
+                prepare();
                 let sampler = Sampler::new(receiver);
                 let _ = ready.send(());
                 sampler.run();
             })?;
         // Waits until the thread is ready, so that the first tick of the first session is not late.
         when_ready
-            .recv_timeout(LONGEST_START)
+            .recv_deadline(deadline)
             .map_err(|error| match error {
-                RecvTimeoutError::Timeout => io::Error::from(io::ErrorKind::TimedOut),
+                // It ends as soon as it is ready, because nobody can send it anything.
+                RecvTimeoutError::Timeout => late_start(),
                 RecvTimeoutError::Disconnected => io::Error::other("it panicked while it started"),
             })?;
         Ok(Self {
             requests: Some(sender),
             handle: Some(handle),
+            ended,
         })
     }
 
@@ -136,6 +173,7 @@ impl SamplingThread {
     }
 
     /// Sends a request, and waits for the answer, however long that takes. `None` if the thread has ended.
+    #[cfg(test)]
     pub fn ask<T: Send + 'static>(
         &self,
         request: impl FnOnce(&mut Sampler) -> T + Send + 'static,
@@ -147,12 +185,25 @@ impl SamplingThread {
 impl Drop for SamplingThread {
     fn drop(&mut self) {
         drop(self.requests.take());
-        if let Some(handle) = self.handle.take() {
-            handle.thread().unpark();
+        let Some(handle) = self.handle.take() else {
+            return;
+        };
+        handle.thread().unpark();
+        // All event loops have left, or it has been told that they do. If it is late, it ends by itself.
+        match self.ended.recv_timeout(LONGEST_WAIT) {
+            Err(RecvTimeoutError::Timeout) => warn!("The sampling thread does not end in time."),
             // The thread reports its panics itself.
-            let _ = handle.join();
+            _ => drop(handle.join()),
         }
     }
+}
+
+fn late_start() -> io::Error {
+    let seconds = LONGEST_START.as_secs();
+    io::Error::new(
+        io::ErrorKind::TimedOut,
+        format!("it did not start within {seconds} s"),
+    )
 }
 
 /// Whether the browser is closing. Then nobody waits for samples any more.
@@ -352,5 +403,93 @@ impl Sampler {
         event_loops
             .map(|event_loop| event_loop.take(Occasion::Forced(browsing_context), &mut self.taker))
             .sum()
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::stop::tests::EVENT_LOOPS;
+
+    /// Something that does not go on until it is told to. After a minute it does, so that a test of somebody who waits without
+    /// a limit fails.
+    pub struct Held {
+        go_on: Sender<()>,
+        was_told: Receiver<bool>,
+    }
+
+    impl Held {
+        /// Also returns what is to be called by whatever is to be held, and when that has begun.
+        pub fn new() -> (Self, impl FnOnce() + Send + 'static, Receiver<()>) {
+            const LONGEST: Duration = Duration::from_secs(60);
+            let (go_on, when_to_go_on) = crossbeam_channel::bounded::<()>(0);
+            let (ended, was_told) = crossbeam_channel::bounded(1);
+            let (begun, when_begun) = crossbeam_channel::bounded(1);
+            let hold = move || {
+                begun.send(()).unwrap();
+                let told = when_to_go_on.recv_timeout(LONGEST);
+                let _ = ended.send(told == Err(RecvTimeoutError::Disconnected));
+            };
+            (Self { go_on, was_told }, hold, when_begun)
+        }
+
+        /// Keeps a sampling thread busy.
+        pub fn sampling_thread(thread: &SamplingThread) -> Self {
+            let (held, hold, when_begun) = Self::new();
+            thread.send(move |_| hold());
+            when_begun.recv().unwrap();
+            held
+        }
+
+        /// Lets it go on. Nobody may have waited for it before.
+        pub fn let_go_on(self) {
+            drop(self.go_on);
+            assert!(self.was_told.recv().unwrap(), "somebody has waited for it");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_long_for_a_sampling_thread_that_does_not_start() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let (held, hold, _when_begun) = Held::new();
+        let error = |started: io::Result<Arc<SamplingThread>>| started.err().unwrap();
+        let late = error(SamplingThread::get_or_start_after(hold));
+        assert_eq!(late.to_string(), "it did not start within 5 s");
+        assert!(SamplingThread::current().is_none());
+        held.let_go_on();
+        let panicked = error(SamplingThread::get_or_start_after(|| panic!("on purpose")));
+        assert_eq!(panicked.to_string(), "it panicked while it started");
+        SamplingThread::get_or_start().unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_starts_is_the_only_one_and_holds_nobody_up() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let (held, hold, when_begun) = Held::new();
+        let start = thread::spawn(|| {
+            SamplingThread::get_or_start_after(|| {
+                // The lock is free.
+                assert!(SamplingThread::current().is_none());
+                hold();
+            })
+        });
+        when_begun.recv().unwrap();
+        let other = thread::spawn(SamplingThread::get_or_start);
+        assert!(SamplingThread::current().is_none());
+        held.let_go_on();
+        let [started, other] = [start, other].map(|thread| thread.join().unwrap().unwrap());
+        assert!(Arc::ptr_eq(&started, &other));
+    }
+
+    #[test]
+    fn nobody_waits_for_long_for_a_sampling_thread_that_does_not_end() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let thread = SamplingThread::get_or_start().unwrap();
+        let held = Held::sampling_thread(&thread);
+        let when_ended = thread.ended.clone();
+        drop(thread);
+        held.let_go_on();
+        // It ends nevertheless.
+        assert!(when_ended.recv().is_err());
     }
 }

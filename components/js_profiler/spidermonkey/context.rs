@@ -7,6 +7,8 @@
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use js_profiler_traits::RealmId;
 use mozjs_sys::jsapi::JS::GetCurrentRealmOrNull;
@@ -21,31 +23,62 @@ use super::stack_buffer::{StackBuffer, WalkNumber, WalkOutcome};
 use super::unwinder::Unwinder;
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
-/// An event loop's JavaScript context, as other threads see it.
+/// An event loop's JavaScript context, as other threads see it. They may have it for longer than the context lives: its gate
+/// says whether it may be used.
 #[derive(Clone)]
 pub struct SampledContext {
     pub(super) cx: NonNull<JSContext>,
+    gate: Arc<Gate>,
     /// The stack of the context's thread. `None` if the system does not tell; then nothing is walked.
     stack: Option<StackBounds>,
 }
 
+/// Whether a context may be used by other threads, and by the handler of a signal. The context's own thread closes it before the
+/// context is destroyed, and waits for nobody's work.
+#[derive(Default)]
+struct Gate {
+    is_closed: AtomicBool,
+    /// Held by another thread while it reads one word of the context.
+    reading: Mutex<()>,
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes no lock, so that a handler may call it.
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// When this returns, no other thread uses the context.
+    fn close(&self) {
+        let _reading = self.lock();
+        self.is_closed.store(true, Ordering::Release);
+    }
+}
+
 // SAFETY: other threads only call `is_idle`, which reads one word, and functions that take a `Stopped`. These do nothing
-// unless it is that of the context's own thread, which stands still then. The caller of `EngineContext::new` guarantees that the
-// context outlives this value.
+// unless it is that of the context's own thread, which stands still then. All of them do nothing once the gate is closed, and
+// `EngineContext` closes it while the context is alive.
 unsafe impl Send for SampledContext {}
 // SAFETY: as above. A walk borrows this value only while the sampling thread waits for the walk.
 unsafe impl Sync for SampledContext {}
 
 impl SampledContext {
-    /// Whether the stopped thread is the context's own.
+    /// Whether the stopped thread is the context's own, and the context may be used. A signal may reach another thread that
+    /// got the number of the context's thread after that had ended. The gate was closed before.
     fn is_of(&self, stopped: &Stopped) -> bool {
-        self.stack.is_some_and(|stack| stopped.has_stack(&stack))
+        !self.gate.is_closed() && self.stack.is_some_and(|stack| stopped.has_stack(&stack))
     }
 
-    /// Whether no JavaScript is on the context's stack.
+    /// Whether no JavaScript is on the context's stack. True once the context is gone.
     pub fn is_idle(&self) -> bool {
-        // SAFETY: the context is alive: see `EngineContext::new`. The glue explains why the race is harmless.
-        unsafe { strobe_is_idle(self.cx.as_ptr()) }
+        let _reading = self.gate.lock();
+        // SAFETY: the context is alive, because its gate is open and cannot be closed meanwhile. The glue explains why the
+        // race is harmless.
+        self.gate.is_closed() || unsafe { strobe_is_idle(self.cx.as_ptr()) }
     }
 
     /// Walks the stack into `buffer`, without the text of the functions that are `known`. Frames that are as they were in
@@ -61,7 +94,7 @@ impl SampledContext {
     ) -> WalkOutcome {
         buffer.clear();
         if !self.is_of(stopped) {
-            return WalkOutcome::Unwalkable(c"the context belongs to another thread");
+            return WalkOutcome::Unwalkable(c"the context is gone or belongs to another thread");
         }
         let mut claimed = known.tables.as_deref().and_then(WalkTables::claim);
         let call_sites = claimed.as_mut().map(ClaimedTables::call_sites);
@@ -170,20 +203,20 @@ impl EngineContext {
     ///
     /// # Safety
     ///
-    /// `cx` must be the context of this thread. It must stay alive until this value is dropped, and also until the
-    /// [`EventLoop`](crate::EventLoop) that this value was given to is dropped: that makes the sampling thread release
-    /// the context.
+    /// `cx` must be the context of this thread. It must stay alive until this value is dropped, or, once it was given to an
+    /// [`EventLoop`](crate::EventLoop), until that is dropped.
     pub unsafe fn new(cx: NonNull<JSContext>) -> Self {
         Self {
             sampled: SampledContext {
                 cx,
+                gate: Arc::default(),
                 stack: current_stack_bounds().ok(),
             },
             of_this_thread: PhantomData,
         }
     }
 
-    /// The context, for the sampling thread. For how long it may be used, see [`EngineContext::new`].
+    /// The context, for the sampling thread. It is not used any more once this value is dropped.
     pub(crate) fn sampled(&self) -> SampledContext {
         self.sampled.clone()
     }
@@ -199,5 +232,62 @@ impl EngineContext {
     pub(crate) fn code_tables(&self) -> CodeTables {
         // SAFETY: we are on the context's thread, outside of a walk.
         unsafe { strobe_measure_code_tables(self.sampled.cx.as_ptr()) }
+    }
+}
+
+impl Drop for EngineContext {
+    fn drop(&mut self) {
+        self.sampled.gate.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{PoisonError, mpsc};
+    use std::thread;
+
+    use super::*;
+    use crate::spidermonkey::test_context::TestContext;
+    use crate::stop::Thread;
+    use crate::stop::tests::EVENT_LOOPS;
+
+    #[test]
+    fn a_context_that_is_gone_is_neither_read_nor_walked() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sender, contexts) = mpsc::channel();
+        let (destroy, when_to_destroy) = mpsc::channel::<()>();
+        let (destroyed, when_destroyed) = mpsc::channel();
+        let (end, when_to_end) = mpsc::channel::<()>();
+        let event_loop = thread::spawn(move || {
+            let context = TestContext::new();
+            let engine = context.engine();
+            let thread = Thread::current().unwrap();
+            sender.send((thread, engine.sampled())).unwrap();
+            let _ = when_to_destroy.recv();
+            drop(engine);
+            drop(context);
+            destroyed.send(()).unwrap();
+            // The thread still stops for a walk.
+            let _ = when_to_end.recv();
+        });
+        let (thread, mut sampled) = contexts.recv().unwrap();
+        let mut unwinder = Unwinder::new();
+        let mut buffer = StackBuffer::new();
+        let known = KnownFunctions::default();
+        let mut walk = |context: &SampledContext| {
+            let walked = thread.while_stopped(|stopped| {
+                context.walk(stopped, &mut unwinder, &mut buffer, &known, None)
+            });
+            walked.unwrap()
+        };
+        assert_eq!(walk(&sampled), WalkOutcome::Idle);
+        drop(destroy);
+        when_destroyed.recv().unwrap();
+        // Whoever reads this crashes.
+        sampled.cx = NonNull::dangling();
+        assert!(sampled.is_idle());
+        assert!(matches!(walk(&sampled), WalkOutcome::Unwalkable(_)));
+        drop(end);
+        event_loop.join().unwrap();
     }
 }

@@ -300,7 +300,11 @@ impl Profiler {
         let global = self.global();
         global.profiling().remove(self);
         if let Some(promise) = self.promise(cx) {
-            promise.reject_error(cx, Error::Operation(Some(message.clone())));
+            let error = match failure {
+                Failure::TimedOut => Error::Timeout,
+                Failure::Panicked | Failure::CannotStop(_) | Failure::Lost => Error::Operation,
+            };
+            promise.reject_error(cx, error(Some(message.clone())));
         }
         let event = ErrorEvent::new(
             cx,
