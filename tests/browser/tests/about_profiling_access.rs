@@ -65,7 +65,7 @@ fn the_page_asks_its_server_by_its_token() {
             method: 'POST', body: body.repeat(200000),
         }}).then(response => response.json());"
     ));
-    assert_eq!(answer, json!({ "recording": "1" }));
+    assert_eq!(answer, json!({ "recording": "1", "notices": [] }));
     let answer = fetched(&driver, &status);
     let text: Value = serde_json::from_str(answer[1].as_str().unwrap()).unwrap();
     assert_eq!(text["recordings"][0]["samples"], 200_000);
