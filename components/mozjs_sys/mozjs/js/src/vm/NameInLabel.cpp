@@ -4,6 +4,8 @@
 
 #include "vm/NameInLabel.h"
 
+#include <string.h>
+
 #include "js/CharacterEncoding.h"
 #include "vm/JSFunction.h"
 #include "vm/JSScript.h"
@@ -11,12 +13,23 @@
 
 using namespace js;
 
-NameInLabel NameInLabel::of(BaseScript* script) {
-  NameInLabel name;
+JS::UniqueChars NameInLabel::textOf(BaseScript* script, NameInLabel* name) {
+  *name = {};
   JSFunction* function = script->function();
-  if (JSAtom* atom = function ? function->fullDisplayAtom() : nullptr) {
-    name.length = uint32_t(JS::GetDeflatedUTF8StringLength(atom));
-    name.isGuessed = function->hasGuessedAtom();
+  JSAtom* atom = function ? function->fullDisplayAtom() : nullptr;
+  char text[MaxLength];
+  if (atom) {
+    name->isGuessed = function->hasGuessedAtom();
+    // Whole characters only.
+    name->length = uint32_t(JS::DeflateStringToUTF8Buffer(atom, mozilla::Span(text, MaxLength)));
+    // A character takes one byte at least, so a longer text is cut without counting its bytes.
+    name->isCut = atom->length() > MaxLength || JS::GetDeflatedUTF8StringLength(atom) > name->length;
   }
-  return name;
+  // One byte at least, so that null is no memory.
+  JS::UniqueChars copy(js_pod_malloc<char>(name->length + 1));
+  if (copy) {
+    memcpy(copy.get(), text, name->length);
+    copy[name->length] = 0;
+  }
+  return copy;
 }
