@@ -28,10 +28,15 @@ pub struct Registers {
     pub sp: usize,
     /// The frame pointer.
     pub fp: usize,
-    /// The register that points to the instance while WebAssembly code runs.
-    pub wasm_instance: usize,
+    /// The register in which the Baseline interpreter keeps the address of the bytecode that it executes.
+    pub interpreter_pc: usize,
     /// The register in which Ion's generic call stub keeps the address that the callee will return to.
     pub generic_return: usize,
+    /// The registers in which a tail call of WebAssembly keeps the return address and the caller's frame while it moves its
+    /// arguments.
+    pub tail_return: usize,
+    /// See above.
+    pub tail_frame: usize,
 }
 
 impl Registers {
@@ -42,8 +47,10 @@ impl Registers {
             pc: registers[libc::REG_RIP as usize] as usize,
             sp: registers[libc::REG_RSP as usize] as usize,
             fp: registers[libc::REG_RBP as usize] as usize,
-            wasm_instance: registers[libc::REG_R14 as usize] as usize,
+            interpreter_pc: registers[libc::REG_R14 as usize] as usize,
             generic_return: registers[libc::REG_RAX as usize] as usize,
+            tail_return: registers[libc::REG_R10 as usize] as usize,
+            tail_frame: registers[libc::REG_R12 as usize] as usize,
         }
     }
 

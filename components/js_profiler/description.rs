@@ -13,16 +13,11 @@ use js_profiler_traits::RealmId;
 use js_profiler_traits::recording::{Description, Realm};
 use rustc_hash::FxHashMap;
 
-use crate::muted_scripts::MutedScripts;
-
 /// An event loop's description. The event loop changes it a few times in the life of a document.
 pub struct SharedDescription {
     /// The number of changes. A reader that finds it unchanged need not take the lock.
     version: AtomicU64,
     state: Mutex<Described>,
-    muted_scripts: Mutex<MutedScripts>,
-    /// The number of changes of `muted_scripts`.
-    muted_changes: AtomicU64,
 }
 
 /// What an event loop has said about itself.
@@ -47,28 +42,7 @@ impl SharedDescription {
                 },
                 ..Described::default()
             }),
-            muted_scripts: Mutex::default(),
-            muted_changes: AtomicU64::new(0),
         }
-    }
-
-    /// The muted scripts of the event loop, locked.
-    pub fn muted_scripts(&self) -> MutexGuard<'_, MutedScripts> {
-        self.muted_scripts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the muted scripts, under the lock. `change` returns whether it has changed anything.
-    pub fn change_muted_scripts(&self, change: impl FnOnce(&mut MutedScripts) -> bool) {
-        if change(&mut self.muted_scripts()) {
-            self.muted_changes.fetch_add(1, Ordering::Release);
-        }
-    }
-
-    /// The number of changes of the muted scripts.
-    pub fn muted_changes(&self) -> u64 {
-        self.muted_changes.load(Ordering::Acquire)
     }
 
     /// What is known now, locked.

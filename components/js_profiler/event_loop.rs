@@ -192,13 +192,6 @@ impl EventLoop {
         registry::note_answer(self.id, answer);
     }
 
-    /// Notes that a script whose errors are muted is about to run in a realm. `url` is the script's URL.
-    /// WebAssembly functions that the script makes are hidden from pages, too.
-    pub fn add_muted_script(&self, realm: RealmId, url: &str) {
-        self.description
-            .change_muted_scripts(|muted| muted.add(realm, url));
-    }
-
     /// Says how another thread wakes this one, so that it calls [`EventLoop::serve_requests`].
     pub fn wake_by(&self, wake: impl Fn() + Send + 'static) {
         self.source_requests.wake_by(wake);
@@ -226,8 +219,6 @@ impl EventLoop {
     pub fn forget_realm(&self, id: RealmId) {
         // While the realm's scripts are still there.
         self.report_sources();
-        self.description
-            .change_muted_scripts(|muted| muted.forget_realm(id));
         self.description.change(|described| {
             described.realms.remove(&id);
         });

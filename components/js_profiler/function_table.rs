@@ -8,8 +8,16 @@ use std::sync::Arc;
 
 use js_profiler_traits::RealmId;
 use malloc_size_of_derive::MallocSizeOf;
+use rustc_hash::FxHashMap;
 
-use crate::spidermonkey::{FrameKind, KnownFunctions, NewFunction, WalkedFrame, WalkedFunction};
+use crate::budget::Budget;
+use crate::spidermonkey::{
+    FrameKind, FunctionKey, KnownFunctions, NewFunction, Resource, Resources, SourceNumber, WalkedFrame,
+    WalkedFunction,
+};
+
+/// The name of what stands for functions for which there is no room.
+pub const OTHER_FUNCTIONS: &str = "(other functions)";
 
 /// Index of a function in the table of its event loop.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
@@ -29,30 +37,30 @@ pub struct Function {
     pub realm: RealmId,
     /// What kind of code it is.
     pub kind: FrameKind,
-    /// Whether a script whose errors are muted defines it, so that no page may see it.
+    /// Whether a script whose errors are muted defines it or has made it, so that no page may see it.
     pub muted: bool,
     /// The function's name; empty if it has none.
     pub name: String,
     /// Whether the engine made the name up from where the function stands, such as `object.method`. A page's
     /// trace has only a function's own name.
     pub has_guessed_name: bool,
-    /// URL of the script; empty if it did not come from one.
-    pub resource: String,
+    /// URL of the script or the module; `None` for functions of the engine and the browser.
+    pub resource: Option<Resource>,
     /// 1-based line and column (in UTF-16 code units) of the definition; `None` if it is in no script.
     pub position: Option<(u32, u32)>,
     /// The engine's number of the script that defines it; `None` if it is in no script.
     pub source: Option<u32>,
 }
 
-impl From<&NewFunction<'_>> for Function {
-    fn from(new: &NewFunction<'_>) -> Self {
+impl Function {
+    fn of(new: &NewFunction<'_>, resource: Option<Resource>) -> Self {
         Self {
             realm: new.realm(),
             kind: new.kind(),
             muted: new.muted(),
             name: new.name(),
             has_guessed_name: new.has_guessed_name(),
-            resource: new.resource(),
+            resource,
             position: new.position(),
             source: (new.kind() == FrameKind::Script).then(|| new.key().source_id),
         }
@@ -60,6 +68,16 @@ impl From<&NewFunction<'_>> for Function {
 }
 
 impl Function {
+    /// Whether it stands for functions for which there is no room.
+    pub fn is_other(&self) -> bool {
+        self.kind == FrameKind::Script && self.source.is_none()
+    }
+
+    /// URL of the script or the module; empty if it did not come from one.
+    pub fn url(&self) -> &str {
+        self.resource.as_ref().map_or("", |resource| &resource.url)
+    }
+
     /// The function's own name; empty if it has none.
     pub fn own_name(&self) -> &str {
         match self.has_guessed_name {
@@ -92,67 +110,88 @@ pub struct FunctionTable {
     #[conditional_malloc_size_of]
     known: Arc<KnownFunctions>,
     functions: Vec<Function>,
-    /// The last change of the muted scripts that the functions show: see [`follow_muted`](Self::follow_muted).
-    muted_changes: u64,
+    resources: Resources,
+    /// For what is above.
+    budget: Budget,
+    /// What stands for functions for which there is no room: for each realm whose pages may see them, and `None` for those
+    /// that no page may see. There are only as many as realms with sessions, so these are not counted.
+    others: FxHashMap<Option<RealmId>, FunctionId>,
 }
 
 impl FunctionTable {
     /// The id of the function of a frame, which is added if it is new. `None` if it is new and its text did
-    /// not fit into the buffer.
-    ///
-    /// `made_by_muted` says whether a WebAssembly function was made by a script whose errors are muted.
+    /// not fit into the buffer. `realms` are those of the pages that have sessions.
     pub fn get_or_insert(
         &mut self,
         frame: &WalkedFrame<'_>,
-        made_by_muted: impl FnOnce(&Function) -> bool,
+        realms: &[RealmId],
     ) -> Option<FunctionId> {
         let id = match frame.function() {
             WalkedFunction::Known(index) => FunctionId(index as u32),
             WalkedFunction::New(new) => match self.known.find(&new.key()) {
                 // An earlier walk that did not know it either has added it.
                 Some(index) => FunctionId(index as u32),
-                None => self.insert(&new, made_by_muted)?,
+                None if !new.has_text() => return None,
+                None => match self.insert(&new) {
+                    Some(id) => id,
+                    None => return Some(self.other(&new, realms)),
+                },
             },
         };
         self.note_position(id, frame);
         Some(id)
     }
 
-    /// Determines anew which WebAssembly functions were made by muted scripts, if the muted scripts have changed since the
-    /// last call. `changes` is the number of their changes.
-    pub fn follow_muted(&mut self, changes: u64, made_by_muted: impl Fn(&Function) -> bool) {
-        if self.muted_changes == changes {
-            return;
-        }
-        self.muted_changes = changes;
-        let functions = self.functions.iter_mut();
-        for function in functions.filter(|function| function.kind == FrameKind::Wasm) {
-            function.muted = made_by_muted(function);
-        }
-    }
-
-    /// The number of the last change of the muted scripts that the functions show.
-    pub fn muted_changes(&self) -> u64 {
-        self.muted_changes
-    }
-
-    /// Adds a new function. `None` if its text did not fit into the buffer.
-    fn insert(
-        &mut self,
-        new: &NewFunction<'_>,
-        made_by_muted: impl FnOnce(&Function) -> bool,
-    ) -> Option<FunctionId> {
-        if !new.has_text() {
+    /// Adds a new function. `None` if there is no room for it.
+    fn insert(&mut self, new: &NewFunction<'_>) -> Option<FunctionId> {
+        let source = SourceNumber::of(&new.key());
+        let resource = match source {
+            Some(source) => Some(self.resources.of(source, &mut self.budget)?),
+            None => None,
+        };
+        let function = Function::of(new, resource);
+        // Vectors double their size, and a slot of the hash table is half used at most.
+        let bytes = 2 * (size_of::<Function>() + size_of::<FunctionKey>()) + 16;
+        if !self.budget.take(bytes + function.name.len()) {
             return None;
         }
-        let mut function = Function::from(new);
-        if function.kind == FrameKind::Wasm {
-            function.muted = made_by_muted(&function);
-        }
+        Some(self.push(new.key(), function))
+    }
+
+    fn push(&mut self, key: FunctionKey, function: Function) -> FunctionId {
         self.functions.push(function);
-        Some(FunctionId(
-            Arc::make_mut(&mut self.known).insert(new.key()) as u32
-        ))
+        FunctionId(Arc::make_mut(&mut self.known).insert(key) as u32)
+    }
+
+    /// What stands for a function for which there is no room.
+    fn other(&mut self, new: &NewFunction<'_>, realms: &[RealmId]) -> FunctionId {
+        let realm = (!new.muted() && realms.contains(&new.realm())).then(|| new.realm());
+        if let Some(&other) = self.others.get(&realm) {
+            return other;
+        }
+        let function = Function {
+            realm: realm.unwrap_or(RealmId(0)),
+            kind: FrameKind::Script,
+            muted: realm.is_none(),
+            name: OTHER_FUNCTIONS.to_owned(),
+            has_guessed_name: false,
+            resource: None,
+            position: None,
+            source: None,
+        };
+        // No function of the engine has such a key.
+        let key = FunctionKey {
+            realm: u64::MAX,
+            source_id: u32::MAX,
+            source_start: self.others.len() as u32,
+            source_end: u32::MAX,
+            line: 0,
+            column: 0,
+            kind: FrameKind::Native,
+        };
+        let other = self.push(key, function);
+        self.others.insert(realm, other);
+        other
     }
 
     /// Notes the position of a frame, so that the next walk need not find it in the source again.

@@ -32,6 +32,7 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 mod arch;
 #[cfg(test)]
 mod based_walks;
+mod budget;
 #[cfg(test)]
 mod code_index;
 mod compressed_trace;
@@ -48,7 +49,6 @@ mod function_table;
 mod kept_functions;
 mod linked_maps;
 mod missed_stretch;
-mod muted_scripts;
 mod on_trace;
 mod options;
 mod outcome;

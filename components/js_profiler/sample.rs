@@ -56,6 +56,4 @@ pub struct Sample<'a> {
     pub everything: FunctionStack<'a>,
     /// All functions that are known, to be indexed by [`FunctionId::index`].
     pub functions: &'a [Function],
-    /// The number of the last change of what [`Function::muted`] says of them.
-    pub muted_changes: u64,
 }

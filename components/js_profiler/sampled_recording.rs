@@ -108,8 +108,8 @@ impl News {
             return known;
         }
         let is_built_in = function.is_built_in();
-        let has_resource = !function.resource.is_empty() && !is_built_in;
-        let resource = has_resource.then(|| self.tables.resources.id(&function.resource));
+        let has_resource = !function.url().is_empty() && !is_built_in;
+        let resource = has_resource.then(|| self.tables.resources.id(function.url()));
         let realm = self.known_realms.get(&function.realm);
         let realm = realm.map(|realm| self.tables.realms.id(realm));
         // Without a text a position means nothing.
@@ -157,7 +157,7 @@ impl StackTables for News {
             _ if frame.position == Position::UNKNOWN => None,
             // Without a text a position means nothing.
             FrameKind::Script
-                if function.resource.is_empty() && !self.sources.may_have(function) =>
+                if function.url().is_empty() && !self.sources.may_have(function) =>
             {
                 None
             },
@@ -175,11 +175,16 @@ impl StackTables for News {
         self.tables.frame_count - 1
     }
 
-    fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
-        self.tables.stacks.id(&Stack {
+    /// There is always room: the tables start over when they take too much.
+    fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> Option<u32> {
+        Some(self.tables.stacks.id(&Stack {
             parent_id,
             frame_id,
-        })
+        }))
+    }
+
+    fn other_stack(&mut self) -> u32 {
+        unreachable!("each stack has had room")
     }
 }
 

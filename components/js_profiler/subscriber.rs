@@ -31,8 +31,6 @@ pub struct Subscriber {
     frames: FxHashMap<StackFrame, Option<u32>>,
     /// The functions of the last stack, from the root to the leaf.
     last_stack: Vec<Step>,
-    /// The last change of the muted scripts that `frames` and `last_stack` show.
-    muted_changes: u64,
 }
 
 /// A function of a stack that has been looked up, with the id of the stack that ends with it.
@@ -48,8 +46,11 @@ pub trait StackTables {
     /// The id of `frame`, which is a frame of `function`.
     fn frame(&mut self, frame: StackFrame, function: &Function) -> u32;
 
-    /// The id of the stack whose leaf is `frame_id`, called from the stack `parent_id`.
-    fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32;
+    /// The id of the stack whose leaf is `frame_id`, called from the stack `parent_id`. `None` if there is no room for it.
+    fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> Option<u32>;
+
+    /// The id of the stack that stands for those for which there is no room. It has one frame, which stands for functions.
+    fn other_stack(&mut self) -> u32;
 }
 
 impl Subscriber {
@@ -62,7 +63,6 @@ impl Subscriber {
             missed: MissedStretch::new(),
             frames: FxHashMap::default(),
             last_stack: Vec::new(),
-            muted_changes: 0,
         }
     }
 
@@ -100,10 +100,6 @@ impl Subscriber {
         sample: &Sample<'_>,
         tables: &mut impl StackTables,
     ) -> (Option<u32>, Option<Marker>) {
-        if sample.muted_changes != self.muted_changes {
-            self.muted_changes = sample.muted_changes;
-            self.forget_changed_frames(sample.functions);
-        }
         let counts = &mut self.counts;
         counts.taken += 1;
         counts.unwalkable += u64::from(sample.outcome == Outcome::Unwalkable);
@@ -150,8 +146,16 @@ impl Subscriber {
                 } else {
                     None
                 };
-            if let Some(frame_id) = frame_id {
-                stack_id = Some(tables.stack(stack_id, frame_id));
+            // Functions that call each other and for which there is no room are one frame.
+            let is_repeated = function.is_other()
+                && self.last_stack.last().is_some_and(|step| step.frame == frame);
+            if let Some(frame_id) = frame_id.filter(|_| !is_repeated) {
+                stack_id = tables.stack(stack_id, frame_id);
+                if stack_id.is_none() {
+                    // What is there of the stack would make its youngest function look busy.
+                    self.last_stack.clear();
+                    return Some(tables.other_stack());
+                }
             }
             called_by_seen_script = !is_built_in && frame_id.is_some();
             self.last_stack.push(Step {
@@ -181,15 +185,6 @@ impl Subscriber {
     /// Forgets the ids of these functions' frames, which have to be made again.
     pub fn forget_frames(&mut self, is_stale: impl Fn(FunctionId) -> bool) {
         self.frames.retain(|frame, _| !is_stale(frame.function));
-        self.last_stack.clear();
-    }
-
-    /// Forgets the frames of functions that were seen and are hidden now, or the other way round.
-    fn forget_changed_frames(&mut self, functions: &[Function]) {
-        let visibility = &self.visibility;
-        self.frames.retain(|frame, frame_id| {
-            frame_id.is_some() == visibility.sees(&functions[frame.function.index()])
-        });
         self.last_stack.clear();
     }
 

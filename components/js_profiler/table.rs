@@ -45,6 +45,20 @@ impl<T: Eq + Hash> Table<T> {
         id
     }
 
+    /// The id of a row, if the table has it.
+    pub fn find<R>(&self, row: &R) -> Option<u32>
+    where
+        T: Borrow<R>,
+        R: Eq + Hash + ?Sized,
+    {
+        self.ids.get(row).copied()
+    }
+
+    /// How many bytes a new row takes, without what it owns: it is there twice, and the map has room for more.
+    pub const fn bytes_of_row() -> usize {
+        3 * size_of::<T>() + 16
+    }
+
     /// How many rows were added.
     pub fn len(&self) -> usize {
         self.ids.len()

@@ -8,10 +8,13 @@ use std::mem;
 
 use js_profiler_traits::{Frame, Marker, Sample, SampleCounts, Stack, Trace};
 use malloc_size_of_derive::MallocSizeOf;
+use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use crate::function_table::Function;
+use crate::budget::Budget;
+use crate::function_table::{Function, OTHER_FUNCTIONS};
 use crate::sample::StackFrame;
+use crate::spidermonkey::{Resource, SourceNumber};
 use crate::subscriber::StackTables;
 use crate::table::Table;
 
@@ -20,8 +23,12 @@ use crate::table::Table;
 #[derive(Debug, Default, MallocSizeOf)]
 pub struct TraceBuilder {
     resources: Table<String>,
+    /// The ids in `resources`. So the text of a URL is looked up once for each source.
+    resource_ids: FxHashMap<SourceNumber, u32>,
     frames: Table<Frame>,
     stacks: Table<Stack>,
+    /// For all of these tables.
+    budget: Budget,
     samples: Samples,
 }
 
@@ -116,19 +123,60 @@ impl TraceBuilder {
     }
 }
 
+impl TraceBuilder {
+    /// The id of a URL; `None` if there is no room for it.
+    fn resource(&mut self, resource: &Resource) -> Option<u32> {
+        if let Some(&id) = self.resource_ids.get(&resource.source) {
+            return Some(id);
+        }
+        let id = match self.resources.find(&*resource.url) {
+            Some(id) => id,
+            None => {
+                let bytes = Table::<String>::bytes_of_row() + 2 * resource.url.len();
+                if !self.budget.take(bytes) {
+                    return None;
+                }
+                self.resources.id(&*resource.url)
+            },
+        };
+        // A row more than there is room for does no harm.
+        let _ = self.budget.take(2 * size_of::<(SourceNumber, u32)>());
+        self.resource_ids.insert(resource.source, id);
+        Some(id)
+    }
+
+    /// The id of the frame that stands for functions for which there is no room. It is added whatever room there is.
+    fn other_frame(&mut self) -> u32 {
+        self.frames.id(&Frame {
+            name: OTHER_FUNCTIONS.to_owned(),
+            resource_id: None,
+            line: None,
+            column: None,
+        })
+    }
+}
+
 impl StackTables for TraceBuilder {
     /// The id of a function's frame: <https://wicg.github.io/js-self-profiling/#dfn-get-a-frame-id>
     fn frame(&mut self, _: StackFrame, function: &Function) -> u32 {
         // Step 7. Let resourceString be equal to the base URL of script.
         // Step 8. Set ProfilerFrame.resourceId to the result of running get an element ID on
         // resourceString and ProfilerTrace.resources.
-        let has_resource = !function.resource.is_empty() && !function.is_built_in();
-        let resource_id = has_resource.then(|| self.resources.id(&function.resource));
+        if function.is_other() {
+            return self.other_frame();
+        }
+        let has_resource = !function.url().is_empty() && !function.is_built_in();
+        let resource = function.resource.as_ref().filter(|_| has_resource);
+        let resource_id = match resource.map(|resource| self.resource(resource)) {
+            Some(None) => return self.other_frame(),
+            Some(id) => id,
+            None => None,
+        };
         let position = function.position.filter(|_| has_resource);
         // Step 2. Let frame be a new ProfilerFrame.
         // Step 11. Return the result of running get an element ID on frame and
         // ProfilerTrace.frames.
-        self.frames.id(&Frame {
+        let frame = Frame {
             // Step 4. Set ProfilerFrame.name of frame to the function instance name.
             name: function.own_name().to_owned(),
             resource_id,
@@ -136,14 +184,31 @@ impl StackTables for TraceBuilder {
             // defined in its containing script.
             line: position.map(|(line, _)| line),
             column: position.map(|(_, column)| column),
-        })
+        };
+        let bytes = Table::<Frame>::bytes_of_row() + 2 * frame.name.len();
+        if self.frames.find(&frame).is_none() && !self.budget.take(bytes) {
+            return self.other_frame();
+        }
+        self.frames.id(&frame)
     }
 
-    fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> u32 {
+    fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> Option<u32> {
         debug_assert!(parent_id.is_none_or(|id| (id as usize) < self.stacks.len()));
         debug_assert!((frame_id as usize) < self.frames.len());
-        self.stacks.id(&Stack {
+        let stack = Stack {
             parent_id,
+            frame_id,
+        };
+        if self.stacks.find(&stack).is_none() && !self.budget.take(Table::<Stack>::bytes_of_row()) {
+            return None;
+        }
+        Some(self.stacks.id(&stack))
+    }
+
+    fn other_stack(&mut self) -> u32 {
+        let frame_id = self.other_frame();
+        self.stacks.id(&Stack {
+            parent_id: None,
             frame_id,
         })
     }

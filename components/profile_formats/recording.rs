@@ -452,15 +452,21 @@ pub enum MissedReason {
     NotStopped,
     /// The walks of the stacks before took so long that the event loop had to run on first.
     LongWalks,
+    /// The stack was too deep to be walked in a short time.
+    TooDeep,
+    /// The event loop's thread was on a stack that could not be walked at that moment.
+    OtherStack,
 }
 
 impl MissedReason {
     /// In the order of their numbers in the viewer's data.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 6] = [
         Self::SamplerLate,
         Self::NoProcessor,
         Self::NotStopped,
         Self::LongWalks,
+        Self::TooDeep,
+        Self::OtherStack,
     ];
 
     /// For people, after a number of samples.
@@ -470,6 +476,8 @@ impl MissedReason {
             Self::NoProcessor => "no processor for the thread",
             Self::NotStopped => "thread in the kernel",
             Self::LongWalks => "walks before too long",
+            Self::TooDeep => "stack too deep",
+            Self::OtherStack => "on another stack",
         }
     }
 }

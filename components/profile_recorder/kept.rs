@@ -807,6 +807,8 @@ fn reason(why: MissedReason) -> profile_formats::MissedReason {
         MissedReason::NoProcessor => profile_formats::MissedReason::NoProcessor,
         MissedReason::NotStopped => profile_formats::MissedReason::NotStopped,
         MissedReason::LongWalks => profile_formats::MissedReason::LongWalks,
+        MissedReason::TooDeep => profile_formats::MissedReason::TooDeep,
+        MissedReason::OtherStack => profile_formats::MissedReason::OtherStack,
     }
 }
 

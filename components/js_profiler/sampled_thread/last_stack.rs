@@ -8,6 +8,7 @@
 use std::mem::swap;
 use std::sync::Arc;
 
+use js_profiler_traits::RealmId;
 use js_profiler_traits::activity::Activity;
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -74,16 +75,13 @@ impl LastStack {
     }
 
     /// Makes the result of a walk, whose frames are in `buffer`, the last known stack, and returns the sample
-    /// that shows it. `made_by_muted` says whether a WebAssembly function was made by a script whose errors are
-    /// muted, and `muted_changes` is the number of changes of these scripts before that.
+    /// that shows it. `realms` are those of the pages that have sessions.
     pub fn take(
         &mut self,
         walk: &FinishedWalk,
-        buffer: &mut StackBuffer,
-        muted_changes: u64,
-        made_by_muted: impl Fn(&Function) -> bool,
+        buffer: &StackBuffer,
+        realms: &[RealmId],
     ) -> Sample<'_> {
-        self.seen.follow_muted(muted_changes, &made_by_muted);
         // If frames at the root end are missing, the remaining part of the stack does not say what was
         // between the root and it.
         let is_cut = self.truncated && walk.kept < self.frames.len();
@@ -95,45 +93,48 @@ impl LastStack {
             WalkOutcome::Collecting if is_cut => Outcome::Unwalkable,
             WalkOutcome::Collecting => Outcome::Collecting,
             WalkOutcome::Unwalkable(_) => Outcome::Unwalkable,
-            WalkOutcome::Stack => {
-                let is_known = self.intern(buffer, made_by_muted);
-                buffer.grow_text();
-                match is_known {
-                    true => Outcome::Stack,
-                    false => {
-                        self.clear();
-                        Outcome::Unwalkable
-                    },
-                }
+            WalkOutcome::Missed(why) => Outcome::Missed(why),
+            WalkOutcome::Stack => match self.intern(buffer, realms) {
+                true => Outcome::Stack,
+                false => {
+                    self.clear();
+                    Outcome::Unwalkable
+                },
             },
         };
         self.sample(walk, outcome)
     }
 
     /// Makes the frames in `buffer` the last stack. False if the text of a new function did not fit, or if the walk was
-    /// based on a stack that is not here, because that was so of an earlier walk.
-    fn intern(&mut self, buffer: &StackBuffer, made_by_muted: impl Fn(&Function) -> bool) -> bool {
+    /// based on a stack that is not here, because that was so of an earlier walk. The functions whose text did fit are known
+    /// nevertheless, so that the next walk has room for others.
+    fn intern(&mut self, buffer: &StackBuffer, realms: &[RealmId]) -> bool {
         swap(&mut self.frames, &mut self.before);
         self.frames.clear();
         let is_based = self.number.is_some() && self.number == buffer.base();
+        let mut has_all = true;
         for part in buffer.parts() {
             match part {
                 WalkedPart::Frame(frame) => {
-                    let Some(id) = self.seen.get_or_insert(&frame, &made_by_muted) else {
-                        return false;
+                    let Some(id) = self.seen.get_or_insert(&frame, realms) else {
+                        has_all = false;
+                        continue;
                     };
                     self.frames.push(StackFrame {
                         function: id,
                         position: frame.executing(),
                     });
                 },
-                WalkedPart::Same { .. } if !is_based => return false,
+                WalkedPart::Same { .. } if !is_based => has_all = false,
                 WalkedPart::Same { first, count } => {
                     let end = self.before.len() - first;
                     self.frames
                         .extend_from_slice(&self.before[end - count..end]);
                 },
             }
+        }
+        if !has_all {
+            return false;
         }
         self.number = buffer.number();
         self.complete = buffer.complete();
@@ -167,7 +168,6 @@ impl LastStack {
                 truncated: self.complete_truncated,
             },
             functions,
-            muted_changes: self.seen.muted_changes(),
         }
     }
 
@@ -180,7 +180,6 @@ impl LastStack {
             for_pages: FunctionStack::default(),
             everything: FunctionStack::default(),
             functions: self.seen.functions(),
-            muted_changes: self.seen.muted_changes(),
         }
     }
 }

@@ -229,14 +229,9 @@ impl SampledThread {
     }
 
     /// The sample of a walk, whose frames are in `buffer`.
-    fn sample(&mut self, walk: &FinishedWalk, buffer: &mut StackBuffer) -> Sample<'_> {
-        let made_by_muted = |function: &Function| {
-            let muted = self.description.muted_scripts();
-            muted.contains(function.realm, &function.resource)
-        };
-        // A change is counted before the script runs, so a walk that has found its functions comes after it.
-        let muted_changes = self.description.muted_changes();
-        self.last.take(walk, buffer, muted_changes, made_by_muted)
+    fn sample(&mut self, walk: &FinishedWalk, buffer: &StackBuffer) -> Sample<'_> {
+        let realms = self.audience.as_ref().map_or(&[][..], |audience| &audience.realms);
+        self.last.take(walk, buffer, realms)
     }
 
     /// How far ahead walks may be requested now; `None` if the thread is not busy or is unlikely to stop.
@@ -296,7 +291,7 @@ impl SampledThread {
         let why_late = self.why_not_stopped();
         for walk in walks {
             if let Some(finished) = walk.finished {
-                let sample = self.sample(&finished, &mut walk.buffer);
+                let sample = self.sample(&finished, &walk.buffer);
                 take(walk.due, &sample, why_late);
             }
         }

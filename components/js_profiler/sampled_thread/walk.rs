@@ -146,11 +146,15 @@ impl WalkRequest<'_> {
         buffer: &mut StackBuffer,
     ) -> FinishedWalk {
         let context = self.context;
-        let outcome = context.walk(stopped, unwinder, buffer, self.known, self.base);
+        let (mut outcome, work_left) = context.walk(stopped, unwinder, buffer, self.known, self.base);
         let kept = match outcome {
-            WalkOutcome::Stack | WalkOutcome::Idle => 0,
+            WalkOutcome::Stack | WalkOutcome::Idle | WalkOutcome::Missed(_) => 0,
             WalkOutcome::Collecting | WalkOutcome::Unwalkable(_) => {
-                self.context.count_kept(stopped, unwinder, self.places)
+                let kept = context.count_kept(stopped, unwinder, self.places, work_left);
+                kept.unwrap_or_else(|why| {
+                    outcome = WalkOutcome::Missed(why);
+                    0
+                })
             },
         };
         FinishedWalk {

@@ -26,10 +26,6 @@ constexpr uintptr_t PrologueLength = 4;
 // The size of the registers that a function may change. A stub saves them before it calls C++.
 constexpr uintptr_t SavedForCall = 9 * sizeof(uintptr_t);
 
-// The Baseline interpreter keeps the address of the bytecode that it executes in r14. Code of WebAssembly keeps its
-// instance there.
-inline uintptr_t InterpreterPcOf(uintptr_t wasmInstance) { return wasmInstance; }
-
 // Which part of a function that links its frame the next instruction is in.
 enum class FrameEnd {
   // Before `push fp`, or at `ret`: the return address is at the stack pointer, and the frame pointer is still or
@@ -75,6 +71,53 @@ inline bool IsJumpToRegister(const uint8_t* instruction) {
 // Whether an instruction is a jump to an address that is stored near the code.
 inline bool IsJumpThroughTable(const uint8_t* instruction) {
   return instruction[0] == 0xFF && instruction[1] == 0x25;
+}
+
+// The end of EmitSwitchStack: all registers are cleared (ClobberWasmRegsForLongJmp), then a jump to an
+// address in a register. A jump of a br_table has other instructions before it.
+
+// The length of `movapd xmm, xmm` between registers, in either encoding; 0 for another instruction.
+inline size_t MoveOfVectorLength(const uint8_t* code) {
+  // C5 vex 28 modrm; 66 [REX] 0F 28 modrm; [REX] 0F 28 modrm.
+  if (code[0] == 0xC5 && code[2] == 0x28 && code[3] >= 0xC0) { return 4; }
+  size_t at = code[0] == 0x66 ? 1 : 0;
+  at += (code[at] & 0xF0) == 0x40 ? 1 : 0;
+  return code[at] == 0x0F && code[at + 1] == 0x28 && code[at + 2] >= 0xC0 ? at + 3 : 0;
+}
+// The length of `xor r, r` of one register; 0 for another instruction.
+inline size_t ClearOfRegisterLength(const uint8_t* code) {
+  size_t at = (code[0] & 0xF0) == 0x40 ? 1 : 0;
+  bool isXor = (code[at] == 0x31 || code[at] == 0x33) && code[at + 1] >= 0xC0;
+  bool isSame = ((code[at + 1] >> 3) & 7) == (code[at + 1] & 7) &&
+                (!at || ((code[0] >> 2) & 1) == (code[0] & 1));
+  return isXor && isSame ? at + 2 : 0;
+}
+// The length of `movsd xmm, [rip + n]`; 0 for another instruction.
+inline size_t LoadOfVectorLength(const uint8_t* code) {
+  if (code[0] == 0xC5 && code[2] == 0x10 && (code[3] & 0xC7) == 0x05) { return 8; }
+  size_t at = code[0] == 0xF2 ? 1 : 0;
+  at += at && (code[at] & 0xF0) == 0x40 ? 1 : 0;
+  return at && code[at] == 0x0F && code[at + 1] == 0x10 && (code[at + 2] & 0xC7) == 0x05 ? at + 7 : 0;
+}
+// Whether an instruction is among those between the load of the frame pointer and the jump. The first one, a load of the
+// jump's target from a register, is decided by what follows it.
+inline bool IsSwitchOfStacks(const uint8_t* code) {
+  // mov r, [r + n8]
+  if ((code[0] & 0xF8) == 0x48 && code[1] == 0x8B && (code[2] & 0xC0) == 0x40 && (code[2] & 7) != 4 &&
+      ClearOfRegisterLength(code + 4)) {
+    code += 4;
+  }
+  size_t moves = 0;
+  constexpr size_t MostInstructions = 64;
+  for (size_t i = 0; i < MostInstructions && !IsJumpToRegister(code); i++) {
+    size_t move = MoveOfVectorLength(code);
+    size_t length = move ? move : ClearOfRegisterLength(code) ? ClearOfRegisterLength(code) : LoadOfVectorLength(code);
+    if (!length) { return false; }
+    moves += move ? 1 : 0;
+    code += length;
+  }
+  // Near the end, what comes before counts as well.
+  return IsJumpToRegister(code) && (moves >= 4 || MoveOfVectorLength(code - 4) == 4 || MoveOfVectorLength(code - 5) == 5);
 }
 
 // The length of a call with a relative address.

@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use js_profiler_traits::RealmId;
+use js_profiler_traits::recording::MissedReason;
 use mozjs_sys::jsapi::JS::GetCurrentRealmOrNull;
 use mozjs_sys::jsapi::JSContext;
 
 use super::ffi::{
-    CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept,
+    CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, MOST_WORK, strobe_count_kept,
     strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
 };
 use super::known_functions::{ClaimedTables, KnownFunctions, WalkTables};
@@ -83,7 +84,7 @@ impl SampledContext {
 
     /// Walks the stack into `buffer`, without the text of the functions that are `known`. Frames that are as they were in
     /// the walk with the number `base`, for the same audience, are not looked up again. `stopped` must be the context's
-    /// own thread.
+    /// own thread. Also returns how much work is left for [`count_kept`](Self::count_kept).
     pub fn walk(
         &self,
         stopped: &Stopped,
@@ -91,10 +92,11 @@ impl SampledContext {
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
         base: Option<WalkNumber>,
-    ) -> WalkOutcome {
+    ) -> (WalkOutcome, u32) {
         buffer.clear();
         if !self.is_of(stopped) {
-            return WalkOutcome::Unwalkable(c"the context is gone or belongs to another thread");
+            let why = c"the context is gone or belongs to another thread";
+            return (WalkOutcome::Unwalkable(why), MOST_WORK);
         }
         let mut claimed = known.tables.as_deref().and_then(WalkTables::claim);
         let call_sites = claimed.as_mut().map(ClaimedTables::call_sites);
@@ -126,6 +128,7 @@ impl SampledContext {
                 last_walk: last_walk.unwrap_or(ptr::null_mut()),
             },
             native_code: unwinder.glue(),
+            work_left: MOST_WORK,
             base: base.map_or(0, WalkNumber::get),
             number: 0,
             frames_length: 0,
@@ -141,7 +144,7 @@ impl SampledContext {
         // SAFETY: only `stop` lends a `Stopped`, and only while that thread stands still, which is the context's.
         // The buffers are as large as they say.
         let walk = unsafe { strobe_walk_table(self.cx.as_ptr(), stopped, &mut glue_stack) };
-        match walk {
+        let outcome = match walk {
             GlueWalk::Stack => {
                 // SAFETY: the glue wrote that many frames and places, and no more than the capacity.
                 unsafe {
@@ -154,7 +157,6 @@ impl SampledContext {
                 buffer.complete = glue_stack.complete_length;
                 buffer.truncated = glue_stack.truncated;
                 buffer.complete_truncated = glue_stack.complete_truncated;
-                buffer.text_lost = glue_stack.text_lost;
                 WalkOutcome::Stack
             },
             GlueWalk::Idle => WalkOutcome::Idle,
@@ -163,30 +165,44 @@ impl SampledContext {
             GlueWalk::Inconsistent => WalkOutcome::Unwalkable(unsafe {
                 CStr::from_ptr::<'static>(glue_stack.contradiction)
             }),
-        }
+            GlueWalk::TooLong => WalkOutcome::Missed(MissedReason::TooDeep),
+            GlueWalk::Elsewhere => WalkOutcome::Missed(MissedReason::OtherStack),
+        };
+        (outcome, glue_stack.work_left)
     }
 
     /// How many of the frames at `places` are still on the stack, counted from the root. `places` go from the
-    /// root to the leaf. `stopped` must be the context's own thread.
+    /// root to the leaf. `stopped` must be the context's own thread. `work_left` is what the walk has left.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not known.
     pub fn count_kept(
         &self,
         stopped: &Stopped,
         unwinder: &mut Unwinder,
         places: &[FramePlace],
-    ) -> usize {
+        mut work_left: u32,
+    ) -> Result<usize, MissedReason> {
         if !self.is_of(stopped) {
-            return 0;
+            return Ok(0);
         }
         let code = unwinder.glue();
         // SAFETY: as for `walk`.
-        unsafe {
+        let kept = unsafe {
             strobe_count_kept(
                 self.cx.as_ptr(),
                 stopped,
                 &code,
                 places.as_ptr(),
                 places.len(),
+                &mut work_left,
             )
+        };
+        match kept.end {
+            GlueWalk::TooLong => Err(MissedReason::TooDeep),
+            GlueWalk::Elsewhere => Err(MissedReason::OtherStack),
+            _ => Ok(kept.length),
         }
     }
 }
@@ -278,7 +294,7 @@ mod tests {
             let walked = thread.while_stopped(|stopped| {
                 context.walk(stopped, &mut unwinder, &mut buffer, &known, None)
             });
-            walked.unwrap()
+            walked.unwrap().0
         };
         assert_eq!(walk(&sampled), WalkOutcome::Idle);
         drop(destroy);

@@ -10,7 +10,7 @@ pub use self::glue::*;
 pub use self::glue::{
     STROBE_ABSENT as ABSENT, STROBE_FRAME_GUESSED_NAME as FRAME_GUESSED_NAME,
     STROBE_FRAME_MUTED as FRAME_MUTED, STROBE_FRAME_NO_TEXT as FRAME_NO_TEXT,
-    STROBE_NATIVE_BLOCK as NATIVE_BLOCK, STROBE_SAME as SAME, StrobeCallSite as CallSite,
+    STROBE_MOST_WORK as MOST_WORK, STROBE_NATIVE_BLOCK as NATIVE_BLOCK, STROBE_SAME as SAME, StrobeCallSite as CallSite,
     StrobeCodeBlock as CodeBlock, StrobeCodeRange as CodeRange, StrobeCodeTables as CodeTables,
     StrobeFrame as GlueFrame, StrobeFrameKind as FrameKind, StrobeFramePlace as FramePlace,
     StrobeFunctionKey as FunctionKey, StrobeKeptFrame as KeptFrame,
@@ -55,6 +55,22 @@ impl TextEncoding {
                     .collect()
             },
         }
+    }
+}
+
+/// Marks where a name or a URL was cut.
+pub const CUT: char = '…';
+
+impl TextEncoding {
+    /// The same for a text that goes on, which may end within a character. It ends with [`CUT`].
+    pub fn decode_cut(self, bytes: &[u8]) -> String {
+        let mut text = self.decode(bytes);
+        // What was left of the last character.
+        if text.ends_with(char::REPLACEMENT_CHARACTER) {
+            text.pop();
+        }
+        text.push(CUT);
+        text
     }
 }
 

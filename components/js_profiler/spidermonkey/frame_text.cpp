@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Writes each kind of frame: what identifies its function, its name and its script's URL.
+// Writes each kind of frame: what identifies its function, and its name.
 
 #include <string.h>
 
@@ -46,7 +46,7 @@ static StrobeFunctionKey DescribeScript(ScriptSource* source, JS::Realm* realm, 
 
 static StrobeFrame FrameOf(ScriptSource* source) {
   StrobeFrame frame = {};
-  frame.flags = source->mutedErrors() ? STROBE_FRAME_MUTED : 0;
+  frame.flags = source->isHiddenFromProfilers() ? STROBE_FRAME_MUTED : 0;
   return frame;
 }
 
@@ -65,15 +65,13 @@ void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place, 
   if (!added.frame) {
     return;
   }
-  bool fits = true;
-  if (JSFunction* function = script->function()) {
-    if (JSAtom* atom = function->fullDisplayAtom()) {
-      added.frame->flags |= function->hasGuessedAtom() ? STROBE_FRAME_GUESSED_NAME : 0;
-      fits = appendAtom(added.text, atom, &added.function->name);
-    }
+  JSFunction* function = script->function();
+  JSAtom* atom = function ? function->fullDisplayAtom() : nullptr;
+  if (!atom) {
+    return;
   }
-  fits &= appendResource(added.text, source, &added.function->resource);
-  if (!fits) {
+  added.frame->flags |= function->hasGuessedAtom() ? STROBE_FRAME_GUESSED_NAME : 0;
+  if (!appendAtom(added.text, atom, &added.function->name)) {
     dropText(added);
   }
 }
@@ -89,11 +87,11 @@ void StackWriter::appendInlined(const jit::IonScriptData& data, const char* labe
     return;
   }
   added.frame->flags |= data.name.isGuessed ? STROBE_FRAME_GUESSED_NAME : 0;
-  bool fits = appendBytes(added.text, label, data.name.length, STROBE_TEXT_UTF8, 1, &added.function->name);
-  fits &= appendResource(added.text, source, &added.function->resource);
-  if (!fits) {
+  if (!appendName(added.text, label, data.name.length, STROBE_TEXT_UTF8, 1, &added.function->name)) {
     dropText(added);
+    return;
   }
+  added.function->name.is_cut |= data.name.isCut;
 }
 
 void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlace& place) {
@@ -114,7 +112,7 @@ void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlac
   key.realm = isLeaf ? leafRealm_ : 0;
   Added added = append({key, place, {}});
   if (added.frame &&
-      !appendBytes(added.text, native.name, native.name_length, STROBE_TEXT_LATIN1, 1, &added.function->name)) {
+      !appendName(added.text, native.name, native.name_length, STROBE_TEXT_LATIN1, 1, &added.function->name)) {
     dropText(added);
   }
 }
@@ -134,10 +132,16 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   StrobeFunctionKey key = {};
   key.kind = STROBE_FRAME_WASM;
   key.realm = reinterpret_cast<uintptr_t>(realm);
-  key.source_id = funcIndex;
+  key.source_id = metadata.listed.number();
+  key.source_start = funcIndex;
   StrobeFrame frame = {};
+  frame.flags = metadata.scriptedCaller().isHidden ? STROBE_FRAME_MUTED : 0;
   frame.code_offset = offset;
   frame.position.column = offset;
+  Added added = append({key, place, frame});
+  if (!added.frame) {
+    return;
+  }
 
   char byIndex[32];
   const char* name = byIndex;
@@ -159,17 +163,7 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
     *end++ = ']';
     nameLength = size_t(end - byIndex);
   }
-  // A module that came from no URL has a text that says what made it: "URL line N > WebAssembly.Module".
-  const char* url = metadata.scriptedCaller().source.get();
-  size_t urlLength = url ? strcspn(url, " ") : 0;
-  // The key has a hash of the name and the URL, because two modules may have the same URL, and a module may be at the
-  // place of an earlier one.
-  uint64_t hash = strobe_keyed_hash(name, nameLength, url, urlLength);
-  key.source_start = uint32_t(hash);
-  key.source_end = uint32_t(hash >> 32);
-  Added added = append({key, place, frame});
-  if (added.frame && !(appendBytes(added.text, name, nameLength, STROBE_TEXT_UTF8, 1, &added.function->name) &&
-                       appendBytes(added.text, url, urlLength, STROBE_TEXT_UTF8, 1, &added.function->resource))) {
+  if (!appendName(added.text, name, nameLength, STROBE_TEXT_UTF8, 1, &added.function->name)) {
     dropText(added);
   }
 }
@@ -200,7 +194,7 @@ void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void*
   jit::JitcodeRegionEntry region = RegionAt(entry, address, &nativeOffset);
   uint32_t inlined = region.scriptDepth() - 1;
   jit::JitcodeRegionEntry::ScriptPcIterator functions = region.scriptPcIterator();
-  for (uint32_t i = 0; i < inlined && functions.hasMore() && !full(); i++) {
+  for (uint32_t i = 0; i < inlined && functions.hasMore() && !full() && work_.take(Cost::Known); i++) {
     uint32_t scriptIndex, offset;
     functions.readNext(&scriptIndex, &offset);
     if (i == 0 && wantsPosition()) {
@@ -213,11 +207,13 @@ void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void*
 
 void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* activation, bool enteringJit) {
   StrobeFramePlace place = {};
-  InterpreterFrame* frame = YoungestFrame(cx, activation);
+  place.kind = STROBE_PLACE_INTERPRETER;
+  InterpreterFrame* frame = YoungestFrame(cx, activation, work_);
   jsbytecode* pc = frame ? activation->regs().pc : nullptr;
-  for (; frame && !full(); frame = frame->prev()) {
+  for (; frame && !full() && work_.take(Cost::Known); frame = frame->prev()) {
     if (!frame->runningInJit() || (enteringJit && frame == activation->current())) {
       place.address = reinterpret_cast<uintptr_t>(frame);
+      place.callee = reinterpret_cast<uintptr_t>(frame->script());
       appendScript(frame->script(), place, OffsetIn(frame->script(), pc));
     }
     if (frame == activation->entryFrame()) {
@@ -230,19 +226,21 @@ void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* 
 bool StackWriter::appendAtom(TextArea* area, JSAtom* atom, StrobeText* text) {
   JS::AutoCheckCannotGC nogc;
   if (atom->hasLatin1Chars()) {
-    return appendBytes(area, atom->latin1Chars(nogc), atom->length(), STROBE_TEXT_LATIN1, 1, text);
+    return appendName(area, atom->latin1Chars(nogc), atom->length(), STROBE_TEXT_LATIN1, 1, text);
   }
-  return appendBytes(area, atom->twoByteChars(nogc), atom->length() * sizeof(char16_t), STROBE_TEXT_UTF16,
-                     sizeof(char16_t), text);
+  return appendName(area, atom->twoByteChars(nogc), atom->length() * sizeof(char16_t), STROBE_TEXT_UTF16,
+                    sizeof(char16_t), text);
 }
 
-bool StackWriter::appendResource(TextArea* area, ScriptSource* source, StrobeText* text) {
-  // Code of eval and new Function has an introducer, whose URL does not say where the code is.
-  const char* filename = source->filename();
-  if (!filename || source->hasIntroducerFilename()) {
-    return true;
+bool StackWriter::appendName(TextArea* area, const void* bytes, size_t length, StrobeTextEncoding encoding,
+                             size_t alignment, StrobeText* text) {
+  size_t copied = std::min(length, STROBE_MAX_NAME);
+  if (!work_.take(Cost::Look, uint32_t(copied / TextPerLook)) ||
+      !appendBytes(area, bytes, copied, encoding, alignment, text)) {
+    return false;
   }
-  return appendBytes(area, filename, strlen(filename), STROBE_TEXT_UTF8, 1, text);
+  text->is_cut = copied < length;
+  return true;
 }
 
 }  // namespace strobe

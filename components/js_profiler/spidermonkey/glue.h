@@ -15,6 +15,14 @@
 struct JSContext;
 class JSObject;
 
+// vm/SourceTable.h of the hooked engine declares the same.
+extern "C" {
+void strobe_remember_sources(bool remember);
+bool strobe_read_source(uint8_t kind, uint32_t number, size_t most,
+                        void (*take)(void* taker, const uint8_t* name, size_t length, size_t whole, bool isIntroduced),
+                        void* taker);
+}
+
 extern "C" {
 
 // How text is encoded.
@@ -29,7 +37,12 @@ struct StrobeText {
   uint32_t offset;
   uint32_t length;
   StrobeTextEncoding encoding;
+  // Whether the text goes on. It may end within a character.
+  bool is_cut;
 };
+
+// The most bytes of a name that a walk copies.
+constexpr size_t STROBE_MAX_NAME = 1024;
 
 // The kind of code that a frame belongs to.
 enum StrobeFrameKind : uint8_t {
@@ -43,7 +56,7 @@ enum StrobeFrameKind : uint8_t {
   STROBE_FRAME_WASM = 3,
 };
 
-// The script was fetched from another origin without CORS.
+// The script was fetched from another origin without CORS, or such a script has made the code.
 constexpr uint8_t STROBE_FRAME_MUTED = 1;
 // The text of the frame did not fit; name and resource are empty.
 constexpr uint8_t STROBE_FRAME_NO_TEXT = 2;
@@ -54,13 +67,15 @@ constexpr uint8_t STROBE_FRAME_HIDDEN = 4;
 constexpr uint8_t STROBE_FRAME_GUESSED_NAME = 8;
 
 // Identifies a function for as long as the process lives. It has no pointer into the garbage-collected heap,
-// because no such pointer outlasts the walk. For a script it has the id of the source and the extent of the
-// function in it. For a function without a script it has a digest of the function's text.
+// because no such pointer outlasts the walk.
 struct StrobeFunctionKey {
   // The address of the realm. 0 for a native that belongs to its caller's realm. Also 0 for a native that has
   // called something, because its realm cannot be determined then.
   uint64_t realm;
+  // The number of the script's source, or of the WebAssembly module. 0 for a native.
   uint32_t source_id;
+  // Of a script: the extent of the function in it. Of WebAssembly: the index of the function, and 0. Of a native: the
+  // hash of its name, and 0.
   uint32_t source_start;
   uint32_t source_end;
   // Where the parameter list begins, 1-based. 0 for a function without a script.
@@ -71,13 +86,25 @@ struct StrobeFunctionKey {
 
 // Where a frame is on the stack. A later walk can check by it whether the frame is still there. Functions that
 // are inlined into one frame share its place.
+enum StrobePlaceKind : uint8_t {
+  // A frame of JIT code.
+  STROBE_PLACE_JIT = 0,
+  // A frame of WebAssembly. It may be on the stack of a continuation.
+  STROBE_PLACE_WASM = 1,
+  // A frame of the C++ interpreter, which is not on the thread's own stack.
+  STROBE_PLACE_INTERPRETER = 2,
+  // A frame of native code.
+  STROBE_PLACE_NATIVE = 3,
+};
+
 struct StrobeFramePlace {
   uintptr_t address;
-  // 0 for a frame of the C++ interpreter, which is not on the thread's own stack, and for a frame of native
-  // code.
+  // 0 for frames of the C++ interpreter and of native code.
   uintptr_t return_address;
-  // The callee token, or the address of the native's code; 0 if there is neither.
+  // The callee token, the script of an interpreter's frame, or the address of the native's code; 0 if there is none. It is
+  // only compared.
   uintptr_t callee;
+  StrobePlaceKind kind;
 };
 
 // The position of a frame in its source: that of the call that it was making or, in the leaf, of the code that it was
@@ -109,8 +136,6 @@ struct StrobeFrame {
 struct StrobeNewFunction {
   StrobeFunctionKey key;
   StrobeText name;
-  // Empty for code that does not come from a URL: code of eval and new Function, and built-ins.
-  StrobeText resource;
 };
 
 // A position that the sampling thread already knows.
@@ -286,6 +311,8 @@ struct StrobeStack {
   bool everything;
   StrobeKnownFunctions known;
   StrobeNativeCode native_code;
+  // How much the walk may do, and what comes after it on the stopped thread: see work.h. Counted down.
+  uint32_t work_left;
   // The number of the walk whose stack the reader has: frames of that stack need not be written again, if it was for
   // the same realms and StrobeStack::everything. 0 if there is none.
   uint64_t base;
@@ -314,10 +341,14 @@ struct StrobeStopped {
   uintptr_t pc;
   uintptr_t sp;
   uintptr_t fp;
-  // The register that points to the instance while WebAssembly code runs.
-  uintptr_t wasm_instance;
+  // The register in which the Baseline interpreter keeps the address of the bytecode.
+  uintptr_t interpreter_pc;
   // The register in which Ion's generic call stub keeps the address that the callee will return to.
   uintptr_t generic_return;
+  // The registers in which a tail call of WebAssembly keeps the return address and the caller's frame while it moves its
+  // arguments.
+  uintptr_t tail_return;
+  uintptr_t tail_frame;
   uintptr_t stack_low;
   uintptr_t stack_high;
 };
@@ -332,15 +363,20 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_COLLECTING = 2,
   // The stack contradicts itself, or the engine is changing what the walk needs.
   STROBE_WALK_INCONSISTENT = 3,
+  // The walk would take too much work. There is no part of the stack.
+  STROBE_WALK_TOO_LONG = 4,
+  // The thread is on a stack that cannot be walked now, so that it is not known what it runs.
+  STROBE_WALK_ELSEWHERE = 5,
 };
+
+// The most that StrobeStack::work_left may be.
+constexpr uint32_t STROBE_MOST_WORK = 100000;
 
 // The hashes of StrobeKnownFunctions.
 uint64_t strobe_hash_function(const StrobeFunctionKey* function);
 uint64_t strobe_hash_position(uint32_t function, uint32_t code_offset);
 // The hash of StrobeNative.
 uint32_t strobe_hash_name(const char* name, size_t length);
-// A hash of two texts that no script can predict. Written in Rust: see keyed_hash.rs.
-uint64_t strobe_keyed_hash(const char* first, size_t first_length, const char* second, size_t second_length);
 
 // The registers that say where a native frame is.
 struct StrobeRegisters {
@@ -382,12 +418,21 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
 // number. Returns the size of the code that is loaded, in bytes.
 size_t strobe_prefetch(const uintptr_t* addresses, size_t length);
 
-// How many of `places` are still on the stack of `cx`, counted from the root. `places` go from the root to the
-// leaf. It reads no cell, so it may be called while garbage is being collected.
+// Which frames of an earlier walk are still on the stack.
+struct StrobeKept {
+  // How many, counted from the root.
+  size_t length;
+  // STROBE_WALK_STACK if that is all that is known of the stack. STROBE_WALK_TOO_LONG if it takes too much work to know,
+  // and STROBE_WALK_ELSEWHERE if the next frames were on another stack, and it is not known whether they are there.
+  StrobeWalk end;
+};
+
+// Which of `places` are still on the stack of `cx`. They go from the root to the leaf. It reads no cell, so it may be
+// called while garbage is being collected. `work_left` is as in StrobeStack.
 //
 // The conditions are those of the walk above.
-size_t strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeNativeCode* code,
-                         const StrobeFramePlace* places, size_t length);
+StrobeKept strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeNativeCode* code,
+                             const StrobeFramePlace* places, size_t length, uint32_t* work_left);
 
 // A script, as the engine has its source.
 struct StrobeSource {
@@ -479,14 +524,16 @@ static_assert(sizeof(StrobeRegisters) == 24);
 static_assert(offsetof(StrobeRegisters, pc) == 0);
 static_assert(offsetof(StrobeRegisters, sp) == 8);
 static_assert(offsetof(StrobeRegisters, fp) == 16);
-static_assert(sizeof(StrobeStopped) == 56);
+static_assert(sizeof(StrobeStopped) == 72);
 static_assert(offsetof(StrobeStopped, pc) == 0);
 static_assert(offsetof(StrobeStopped, sp) == 8);
 static_assert(offsetof(StrobeStopped, fp) == 16);
-static_assert(offsetof(StrobeStopped, wasm_instance) == 24);
+static_assert(offsetof(StrobeStopped, interpreter_pc) == 24);
 static_assert(offsetof(StrobeStopped, generic_return) == 32);
-static_assert(offsetof(StrobeStopped, stack_low) == 40);
-static_assert(offsetof(StrobeStopped, stack_high) == 48);
+static_assert(offsetof(StrobeStopped, tail_return) == 40);
+static_assert(offsetof(StrobeStopped, tail_frame) == 48);
+static_assert(offsetof(StrobeStopped, stack_low) == 56);
+static_assert(offsetof(StrobeStopped, stack_high) == 64);
 
 }  // extern "C"
 

@@ -163,15 +163,18 @@ bool JitFrames::isPrologue(uintptr_t pc, const JitcodeGlobalEntry* entry, JitCod
 Walked JitFrames::fromExit() {
   if (activation_->hasWasmExitFP()) {
     auto exit = reinterpret_cast<uintptr_t>(activation_->wasmExitFP());
+    if (!enterStackOf(exit)) {
+      return elsewhere("the engine is changing its list of stacks");
+    }
     if (!stack_.contains(exit, 2 * sizeof(uintptr_t))) {
       return contradict("the exit frame of WebAssembly is not on the stack");
     }
     if (activation_->isWasmTrapping()) {
       // The frame is that of the function that trapped, which has called nothing.
       auto pc = reinterpret_cast<uintptr_t>(activation_->wasmTrapData().unwoundPC);
-      return fromWasm(pc, exit, nullptr, 0);
+      return fromWasm(pc, exit, 0);
     }
-    return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit), nullptr, exit);
+    return fromWasm(stack_.word(exit + ReturnAddressOffset), stack_.word(exit), exit);
   }
   uintptr_t exit = jsExitFP();
   if (!exit) {
@@ -184,10 +187,13 @@ Walked JitFrames::fromExit() {
 Walked JitFrames::fromRegisters(const StrobeRegisters& registers, bool leaf, const StrobeStopped& stopped) {
   if (code_.kind(registers.pc, code_.entry(registers.pc)) == JitCodeKind::Linked) {
     // This is WebAssembly: the caller has already left other code that links its frames.
-    return leaf ? fromWasmRegisters(registers, stopped.wasm_instance) : fromWasm(registers.pc, registers.fp, nullptr, 0);
+    if (!enterStackOf(registers.fp)) {
+      return elsewhere("the engine is changing its list of stacks");
+    }
+    return leaf ? fromWasmRegisters(registers, stopped) : fromWasm(registers.pc, registers.fp, 0);
   }
   if (leaf) {
-    interpreterPc_ = InterpreterPcOf(stopped.wasm_instance);
+    interpreterPc_ = stopped.interpreter_pc;
     genericReturn_ = stopped.generic_return;
   }
   return inCode(registers, leaf);
@@ -375,7 +381,7 @@ Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, co
   if (entry && !IsCodeOf(entry, script)) {
     return contradict("a frame does not belong to the function whose code runs");
   }
-  StrobeFramePlace place = {fp, returnAddress, token};
+  StrobeFramePlace place = {fp, returnAddress, token, STROBE_PLACE_JIT};
   if (inlined == Inlined::Yes && entry->isIon()) {
     // The table counts the address at the end of a region as part of that region, as a return address is. That is
     // right for a stopped thread, too: it stops after the instruction that the processor was waiting for.
@@ -400,7 +406,10 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
 
 Walked JitFrames::emitCaller(const Link& link) {
   uintptr_t fp = link.callerFrame;
-  StrobeFramePlace place = {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset)};
+  StrobeFramePlace place = {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset), STROBE_PLACE_JIT};
+  if (!work_.take(Cost::Look)) {
+    return tooMuch();
+  }
   const StrobeKeptFrame* same = last_.find(fp, link.returnAddress, place.callee);
   size_t index = writer_.length();
   if (same && writer_.appendSame(*same, place)) {
@@ -418,6 +427,9 @@ Walked JitFrames::emitCaller(const Link& link) {
   const StrobeCallSite* site = callSites_.find(key, place.callee, script);
   // What the Baseline interpreter executes is in each frame, and not in the return address.
   bool isSameEachTime = !key.interpreted || !writer_.wantsPosition();
+  if (!work_.take(Cost::Known)) {
+    return tooMuch();
+  }
   StrobeKeptFrame kept = {fp, link.returnAddress, place.callee, 0, 0, 0};
   if (site && isSameEachTime && writer_.appendCallSite(*site, place, &kept)) {
     // After a minor collection, a callee that several scripts' code may have can be another function.
@@ -425,6 +437,9 @@ Walked JitFrames::emitCaller(const Link& link) {
       last_.keep(kept);
     }
     return Walked::Done;
+  }
+  if (!work_.take(Cost::New)) {
+    return tooMuch();
   }
   StackWriter::Mark before = writer_.mark();
   const JitcodeGlobalEntry* entry = code_.entry(link.returnAddress);
@@ -480,7 +495,7 @@ void JitFrames::emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress) {
   }
   auto native = reinterpret_cast<uintptr_t>(jit::CalleeTokenToFunction(token)->native());
   if (const StrobeNative* found = NativeAt(nativeCode_, native)) {
-    writer_.appendNative(*found, {fp, returnAddress, uintptr_t(token)});
+    writer_.appendNative(*found, {fp, returnAddress, uintptr_t(token), STROBE_PLACE_JIT});
   }
 }
 
@@ -542,7 +557,7 @@ void JitFrames::emitExitFunction(uintptr_t exit) {
     return;
   }
   if (const char* name = NameOfVMFunction(footer->functionId())) {
-    writer_.appendNative(name, {exit, stack_.word(exit + ReturnAddressOffset), 0});
+    writer_.appendNative(name, {exit, stack_.word(exit + ReturnAddressOffset), 0, STROBE_PLACE_JIT});
   }
 }
 
@@ -584,7 +599,7 @@ Walked JitFrames::emitFrom(Link link) {
         // This is a loop and no recursion: the two kinds of code may call each other in turn for as many frames as
         // there are, and a signal handler has little stack.
         uintptr_t fp = stack_.word(exit);
-        switch (emitWasm(stack_.word(exit + ReturnAddressOffset), &fp, nullptr, exit)) {
+        switch (emitWasm(stack_.word(exit + ReturnAddressOffset), &fp, exit)) {
           case WasmEnd::Done:
             return Walked::Done;
           case WasmEnd::CalledByJit:

@@ -16,11 +16,14 @@
 #include "stack_writer.h"
 
 #include "jit/JitFrames.h"
+#include "vm/JSContext.h"
 #include "vm/JitActivation.h"
 
 namespace js::wasm {
+class CodeBlock;
+class CodeRange;
 class Instance;
-}
+}  // namespace js::wasm
 
 namespace strobe {
 
@@ -31,6 +34,17 @@ struct Link {
   uintptr_t callerFrame;
   uintptr_t returnAddress;
   js::jit::FrameType callerType;
+};
+
+// What is known of a return address into WebAssembly. Recursion repeats a few of them.
+struct WasmCall {
+  uintptr_t returnAddress;
+  const js::wasm::CodeBlock* block;
+  const js::wasm::CodeRange* range;
+  // Whether there is a call site, and whether it may call another instance: then both instances are in the callee's frame.
+  bool isCall;
+  bool isCrossInstance;
+  uint32_t bytecode;
 };
 
 // Walks the frames of one JIT activation. Each object is used for one walk, by one of the functions `from…`.
@@ -44,7 +58,11 @@ class JitFrames {
   CallSites callSites_;
   LastWalk& last_;
   const StrobeNativeCode& nativeCode_;
+  Work& work_;
   const char* contradiction_ = nullptr;
+  StrobeWalk failure_ = STROBE_WALK_INCONSISTENT;
+  static constexpr size_t KeptWasmCalls = 16;
+  WasmCall wasmCalls_[KeptWasmCalls] = {};
   bool hasEntry_ = false;
   StrobeRegisters entry_ = {};
   // The register in which the Baseline interpreter has what it executes, of a thread that was stopped there.
@@ -56,7 +74,7 @@ class JitFrames {
   JitFrames(JSContext* cx, StackWriter& writer, js::jit::JitActivation* activation, const StackMemory& stack,
             const JitCode& code, LastWalk& last, const StrobeNativeCode& nativeCode)
       : cx_(cx), writer_(writer), activation_(activation), stack_(stack), code_(code),
-        callSites_(writer.known(), code), last_(last), nativeCode_(nativeCode) {}
+        callSites_(writer.known(), code), last_(last), nativeCode_(nativeCode), work_(writer.work()) {}
 
   // Walks from the place where native frames have reached JIT code, or where the thread was stopped in it (`leaf`).
   Walked fromRegisters(const StrobeRegisters& registers, bool leaf, const StrobeStopped& stopped);
@@ -68,12 +86,16 @@ class JitFrames {
   // Whether WebAssembly has called something. The engine lists an activation some instructions before its fields are
   // filled in; what was left on the stack in their place does not lead into the activation.
   bool hasWasmExit() const {
-    return activation_->hasWasmExitFP() &&
-           stack_.contains(reinterpret_cast<uintptr_t>(activation_->wasmExitFP()), 2 * sizeof(uintptr_t));
+    return activation_->hasWasmExitFP() && isOnSomeStack(reinterpret_cast<uintptr_t>(activation_->wasmExitFP()));
   }
+
+  // The thread runs on the stack of a continuation.
+  void enter(const js::wasm::ContStack* continuation) { stack_.enter(continuation); }
 
   // What is wrong, if the result was Inconsistent.
   const char* contradiction() const { return contradiction_; }
+  // How the walk went then.
+  StrobeWalk failure() const { return work_.isDone() ? STROBE_WALK_TOO_LONG : failure_; }
 
   // Whether the walk has reached the place where C++ entered the activation.
   bool hasEntry() const { return hasEntry_; }
@@ -84,6 +106,28 @@ class JitFrames {
     contradiction_ = what;
     return Walked::Inconsistent;
   }
+  // The thread is on a stack that cannot be walked now.
+  Walked elsewhere(const char* what) {
+    failure_ = STROBE_WALK_ELSEWHERE;
+    return contradict(what);
+  }
+  Walked tooMuch() { return contradict("the stack is too deep"); }
+
+  bool isOnSomeStack(uintptr_t frame) const {
+    constexpr size_t FrameSize = 2 * sizeof(uintptr_t);
+    return stack_.contains(frame, FrameSize) || (frame % sizeof(uintptr_t) == 0 && ContinuationAt(cx_, frame));
+  }
+  // The frame pointer is `frame`, which may be on the stack of a continuation. False if the engine is changing its list of
+  // these stacks.
+  bool enterStackOf(uintptr_t frame) {
+    if (stack_.contains(frame)) {
+      return true;
+    }
+    stack_.enter(ContinuationAt(cx_, frame));
+    return !cx_->wasm().contStacks().isChanging();
+  }
+  // Whether the context has had a continuation.
+  bool mayHaveContinuations() const { return cx_->wasm().contStacks().arenaCapacity() != 0; }
 
   bool linkOf(uintptr_t fp, Link* link) const;
   // The link of a frame whose frame pointer has not been pushed yet, or has been popped already. `frame` is where the
@@ -147,13 +191,14 @@ class JitFrames {
   }
 
   enum class WasmEnd { Done, CalledByJit, Inconsistent };
-  WasmEnd emitWasm(uintptr_t pc, uintptr_t* fp, const js::wasm::Instance* instance, uintptr_t callee);
+  WasmEnd emitWasm(uintptr_t pc, uintptr_t* fp, uintptr_t callee);
   // The same, and all older frames.
-  Walked fromWasm(uintptr_t pc, uintptr_t fp, const js::wasm::Instance* instance, uintptr_t callee);
-  Walked fromWasmRegisters(const StrobeRegisters& registers, uintptr_t wasmInstance);
+  Walked fromWasm(uintptr_t pc, uintptr_t fp, uintptr_t callee);
+  Walked fromWasmRegisters(const StrobeRegisters& registers, const StrobeStopped& stopped);
   bool holdsWasmFrame(uintptr_t fp) const;
-  bool isInstance(uintptr_t value) const;
-  const js::wasm::Instance* nearestInstance(uintptr_t fp) const;
+  const WasmCall& wasmCallAt(uintptr_t returnAddress);
+  const js::wasm::Instance* instanceOf(uintptr_t fp);
+  bool leaveContinuation(uintptr_t* pc, uintptr_t* fp, const js::wasm::Instance** instance);
 };
 
 }  // namespace strobe

@@ -8,7 +8,6 @@
 
 mod context;
 mod ffi;
-mod keyed_hash;
 mod known_functions;
 mod known_rule;
 mod modules;
@@ -16,6 +15,7 @@ mod natives;
 mod prefetch;
 mod read_ahead;
 mod script_sources;
+mod sources;
 mod stack_buffer;
 #[cfg(test)]
 pub mod test_context;
@@ -24,13 +24,12 @@ mod unwinder;
 mod version;
 
 pub use context::{EngineContext, SampledContext};
-#[cfg(test)]
-pub use ffi::FunctionKey;
-pub use ffi::{FrameKind, FramePlace, Position};
+pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::{NativeCode, prepare};
 pub use prefetch::NeededLines;
 pub use script_sources::{ScriptFacts, TakeSources};
+pub use sources::{Remembering, Resource, Resources, SourceNumber};
 pub use stack_buffer::{
     NewFunction, StackBuffer, WalkNumber, WalkOutcome, WalkedFrame, WalkedFunction, WalkedPart,
 };

@@ -29,8 +29,9 @@ const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address) {
 
 static bool IsIn(const StrobeCodeRange& code, uintptr_t address) { return address >= code.begin && address < code.end; }
 
-NativeFrames::NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped)
-    : code_(code), stack_(stopped.sp, stopped.stack_high), registers_{stopped.pc, stopped.sp, stopped.fp} {}
+NativeFrames::NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped, const StackMemory& stack,
+                           Work& work)
+    : code_(code), stack_(stack), work_(work), registers_{stopped.pc, stopped.sp, stopped.fp} {}
 
 void NativeFrames::goOnFrom(const StrobeRegisters& registers) {
   registers_ = registers;
@@ -40,6 +41,9 @@ void NativeFrames::goOnFrom(const StrobeRegisters& registers) {
 bool NativeFrames::toCaller() {
   // At `ret` a table may say that the caller's frame pointer is where it has just been popped from. Handlers do not
   // write there.
+  if (!work_.take(Cost::Native)) {
+    return false;
+  }
   uintptr_t low = leaf_ ? registers_.sp - RedZone : registers_.sp;
   if (!strobe_unwind(code_.unwinder, &registers_, leaf_, low, stack_.high())) {
     return false;
@@ -80,9 +84,7 @@ bool NativeFrames::leaveLinkedCode() {
 }
 
 NativeFrames::At NativeFrames::goUp(uintptr_t end) {
-  // More than any chain of native frames that the stack has room for in practice.
-  constexpr size_t MaxFrames = 1 << 16;
-  for (size_t i = 0; i < MaxFrames; i++) {
+  while (!work_.isDone()) {
     if (registers_.sp > end) {
       return At::End;
     }
@@ -114,7 +116,7 @@ size_t NativeFrames::findNatives(Found* found, size_t most) {
       native = newNativeAt(step.address);
     }
     if (native) {
-      found[length++] = {*native, {step.end - DescriptorOffset, 0, native->begin}};
+      found[length++] = {*native, {step.end - DescriptorOffset, 0, native->begin, STROBE_PLACE_NATIVE}};
       isCalled = false;
     }
   }
@@ -152,7 +154,7 @@ bool NativeFrames::toAnyCaller() {
 }
 
 bool NativeFrames::has(const StrobeFramePlace& place) {
-  while (registers_.sp <= place.address) {
+  while (registers_.sp <= place.address && work_.take(Cost::Look)) {
     bool isJit = AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc));
     uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
     if (!toAnyCaller()) {

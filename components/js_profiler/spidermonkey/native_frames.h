@@ -10,6 +10,7 @@
 #include "arch_x86_64.h"
 #include "glue.h"
 #include "stack_memory.h"
+#include "work.h"
 
 namespace strobe {
 
@@ -30,6 +31,7 @@ class NativeFrames {
 
   const StrobeNativeCode& code_;
   StackMemory stack_;
+  Work& work_;
   StrobeRegisters registers_;
   // Whether the program counter is that of the stopped thread, and not a return address.
   bool leaf_ = true;
@@ -40,7 +42,8 @@ class NativeFrames {
   StrobeNative newNative_ = {};
 
  public:
-  NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped);
+  // `stack` is where the thread's stack pointer is.
+  NativeFrames(const StrobeNativeCode& code, const StrobeStopped& stopped, const StackMemory& stack, Work& work);
 
   enum class At {
     // At JIT code that may run JavaScript.
@@ -81,6 +84,11 @@ class NativeFrames {
 
   // Goes on from a frame that is known from elsewhere.
   void goOnFrom(const StrobeRegisters& registers);
+  // The same, from a frame on another stack.
+  void goOnFrom(const StrobeRegisters& registers, const StackMemory& stack) {
+    stack_ = stack;
+    goOnFrom(registers);
+  }
 
  private:
   bool toCaller();

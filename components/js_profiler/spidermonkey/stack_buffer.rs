@@ -8,20 +8,19 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::num::NonZeroU64;
 
+use js_profiler_traits::recording::MissedReason;
 use js_profiler_traits::{RealmId, preferences};
 
 use super::ffi::{
     FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
     GlueNewFunction, Position, SAME, Text,
 };
-use super::keyed_hash;
 #[cfg(test)]
 use super::known_functions::KnownFunctions;
 
-/// Bytes for names and URLs; enough for most stacks. See [`StackBuffer::grow_text`].
+/// Bytes for the names of functions that a walk does not know. What does not fit is left for the next walk, which knows
+/// those that did.
 const TEXT_CAPACITY: usize = 256 * 1024;
-/// The greatest number of bytes for names and URLs. The URL of a `data:` script contains the whole script.
-const MAX_TEXT_CAPACITY: usize = 64 * 1024 * 1024;
 
 /// A part of a walked stack.
 pub enum WalkedPart<'a> {
@@ -116,12 +115,13 @@ impl NewFunction<'_> {
         self.function.key.kind
     }
 
-    /// Whether the script was fetched from another origin without CORS, so that nothing of it may be shown.
+    /// Whether the code is a script that was fetched from another origin without CORS, or was made by one, so that nothing of
+    /// it may be shown.
     pub fn muted(&self) -> bool {
         self.flags & FRAME_MUTED != 0
     }
 
-    /// False if there was no room for name and resource.
+    /// False if there was no room for the name.
     pub fn has_text(&self) -> bool {
         self.flags & FRAME_NO_TEXT == 0
     }
@@ -131,25 +131,20 @@ impl NewFunction<'_> {
         self.flags & FRAME_GUESSED_NAME != 0
     }
 
-    /// The function's name; empty if it has none.
+    /// The function's name; empty if it has none. A long one is cut, and ends with a mark.
     pub fn name(&self) -> String {
-        self.decode(self.function.name)
-    }
-
-    /// The URL of the script; empty if it did not come from one.
-    pub fn resource(&self) -> String {
-        self.decode(self.function.resource)
+        let text: Text = self.function.name;
+        let bytes = &self.text[text.offset as usize..][..text.length as usize];
+        match text.is_cut {
+            true => text.encoding.decode_cut(bytes),
+            false => text.encoding.decode(bytes),
+        }
     }
 
     /// 1-based line and column (in UTF-16 code units) of the definition; `None` if it is in no script.
     pub fn position(&self) -> Option<(u32, u32)> {
         let key = &self.function.key;
         (key.line != 0).then_some((key.line, key.column))
-    }
-
-    fn decode(&self, text: Text) -> String {
-        let bytes = &self.text[text.offset as usize..][..text.length as usize];
-        text.encoding.decode(bytes)
     }
 }
 
@@ -165,6 +160,8 @@ pub enum WalkOutcome {
     /// The stack contradicts itself, or the engine does not allow a walk at this moment. The text says what
     /// is wrong.
     Unwalkable(&'static CStr),
+    /// Nothing is known of what the thread runs, not even a part of it, for this reason.
+    Missed(MissedReason),
 }
 
 /// The number of a walk that has found a stack, among those of a thread.
@@ -183,7 +180,6 @@ pub struct StackBuffer {
     pub(super) text: Vec<u8>,
     pub(super) truncated: bool,
     pub(super) complete_truncated: bool,
-    pub(super) text_lost: bool,
     /// How many of the frames, counted from the leaf, have nothing left out between them.
     pub(super) complete: usize,
     pub(super) max_frames: usize,
@@ -196,7 +192,6 @@ pub struct StackBuffer {
 impl StackBuffer {
     /// A buffer for readers who may see everything.
     pub fn new() -> Self {
-        keyed_hash::choose_key();
         let mut buffer = Self {
             base: None,
             number: None,
@@ -206,7 +201,6 @@ impl StackBuffer {
             text: vec![0; TEXT_CAPACITY],
             truncated: false,
             complete_truncated: false,
-            text_lost: false,
             complete: 0,
             max_frames: preferences::max_stack_depth(),
             realms: Vec::new(),
@@ -262,13 +256,6 @@ impl StackBuffer {
             + self.text.capacity()
             + self.realms.capacity() * size_of::<u64>()
             + self.realm_frames.capacity() * size_of::<usize>()
-    }
-
-    /// Makes more room for text, for the next walk, if the last one had too little.
-    pub fn grow_text(&mut self) {
-        if self.text_lost && self.text.len() < MAX_TEXT_CAPACITY {
-            self.text = vec![0; self.text.len() * 2];
-        }
     }
 
     /// Whether older frames were left out, because there was no room for them.

@@ -32,7 +32,7 @@ constexpr size_t MostNotes = 1 << 18;
 
 StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
     : stack_(stack), leafRealm_(reinterpret_cast<uintptr_t>(realm)), notesLeft_(MostNotes),
-      openRealms_(stack->max_frames ? stack->realms_length : 0) {
+      openRealms_(stack->max_frames ? stack->realms_length : 0), work_(&stack->work_left) {
   stack->number = 0;
   stack->frames_length = 0;
   stack->places_length = 0;
@@ -212,7 +212,7 @@ StackWriter::Added StackWriter::add(const NewFrame& frame, TextArea* text) {
     return {};
   }
   StrobeNewFunction* function = &stack_->functions[index];
-  *function = {frame.function, {}, {}};
+  *function = {frame.function, {}};
   if (reuseText(index)) {
     return {};
   }
@@ -238,7 +238,8 @@ void StackWriter::locate(size_t index, const CodePlace& code) {
     return;
   }
   size_t notes = code.data->noteLength();
-  if (code.offset >= code.data->codeLength() || notes > notesLeft_) {
+  if (code.offset >= code.data->codeLength() || notes > notesLeft_ ||
+      !work_.take(Cost::Look, uint32_t(notes / NotesPerLook))) {
     return;
   }
   notesLeft_ -= notes;
@@ -446,7 +447,6 @@ void StackWriter::dropText(const Added& added) {
     return;
   }
   added.function->name = {};
-  added.function->resource = {};
   added.frame->flags |= STROBE_FRAME_NO_TEXT;
 }
 
@@ -460,7 +460,7 @@ bool StackWriter::appendBytes(TextArea* area, const void* bytes, size_t length, 
     memcpy(stack_->text + offset, bytes, length);
   }
   area->next = offset + length;
-  *text = {uint32_t(offset), uint32_t(length), encoding};
+  *text = {uint32_t(offset), uint32_t(length), encoding, false};
   return true;
 }
 

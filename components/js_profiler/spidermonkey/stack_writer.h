@@ -8,6 +8,7 @@
 #define strobe_js_profiler_stack_writer_h
 
 #include "glue.h"
+#include "work.h"
 
 #include "jit/JitcodeMap.h"
 #include "vm/JSFunction.h"
@@ -76,6 +77,8 @@ class StackWriter {
   size_t openRealms_;
   // Whether the frame that is being appended is that of a known function, so that it needs no text.
   bool isKnown_ = false;
+  // Of the whole stop.
+  Work work_;
   // Each kind of text has its own area, so that no kind takes room from another.
   TextArea pageText_;
   TextArea builtInText_;
@@ -87,6 +90,9 @@ class StackWriter {
 
   // Whether no older frames are needed.
   bool full() const { return full_; }
+
+  // What the walk may still do. If nothing is left, what was written is not used.
+  Work& work() { return work_; }
 
   // Whether the stack needs the position of the next frame.
   bool wantsPosition() const { return stack_->everything && total_ < stack_->max_frames; }
@@ -202,8 +208,13 @@ class StackWriter {
   void dropText(const Added& added);
   bool appendBytes(TextArea* area, const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment,
                    StrobeText* text);
+  // How many bytes of text are copied, and of notes read, at the cost of one look.
+  static constexpr size_t TextPerLook = 32;
+  static constexpr size_t NotesPerLook = 8;
   bool appendAtom(TextArea* area, JSAtom* atom, StrobeText* text);
-  bool appendResource(TextArea* area, js::ScriptSource* source, StrobeText* text);
+  // Appends at most STROBE_MAX_NAME bytes of a name.
+  bool appendName(TextArea* area, const void* bytes, size_t length, StrobeTextEncoding encoding, size_t alignment,
+                  StrobeText* text);
 };
 
 }  // namespace strobe

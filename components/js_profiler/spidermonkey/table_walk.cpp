@@ -21,6 +21,7 @@
 #include "vm/Runtime.h"
 #include "wasm/WasmCode.h"
 #include "wasm/WasmProcess.h"
+#include "wasm/WasmStacks.h"
 
 #include "jit_code.h"
 #include "jit_frames.h"
@@ -31,6 +32,8 @@
 
 using namespace js;
 using strobe::CacheLine;
+using strobe::ContinuationAt;
+using strobe::Cost;
 using strobe::JitCode;
 using strobe::JitCodeKind;
 using strobe::JitFrames;
@@ -39,6 +42,7 @@ using strobe::NativeFrames;
 using strobe::StackMemory;
 using strobe::StackWriter;
 using strobe::Walked;
+using strobe::Work;
 
 namespace {
 
@@ -93,6 +97,20 @@ bool IsInWasmFunction(uintptr_t pc) {
   return wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range) && range && range->isFunction();
 }
 
+// Where the part of the thread's own stack begins that is in use, while the thread runs on the stack of a continuation: at
+// the handlers that the first of its continuations was resumed with. Nothing was pushed there since. 0 if the continuations
+// do not lead to the own stack: the last one is being suspended, or another one has been and is being resumed.
+uintptr_t OwnStackBelow(JSContext* cx, const wasm::ContStack* continuation, const StackMemory& own, Work& work) {
+  while (continuation && work.take(Cost::Look)) {
+    auto handlers = reinterpret_cast<uintptr_t>(continuation->handlers());
+    if (own.isOwn(handlers)) {
+      return handlers;
+    }
+    continuation = handlers ? ContinuationAt(cx, handlers) : nullptr;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool strobe_is_idle(JSContext* cx) {
@@ -110,21 +128,30 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   if (cx->runtime()->heapState() != JS::HeapState::Idle) {
     return STROBE_WALK_COLLECTING;
   }
-  // The thread was in a handler of another signal that does not run on the thread's own stack.
-  if (stopped->sp < stopped->stack_low || stopped->sp >= stopped->stack_high) {
-    stack->contradiction = "the thread is on another stack";
-    return STROBE_WALK_INCONSISTENT;
+  Work& work = writer.work();
+  StackMemory own(stopped->stack_low, stopped->stack_high);
+  uintptr_t low = stopped->sp;
+  const wasm::ContStack* continuation = nullptr;
+  if (!own.isOwn(stopped->sp)) {
+    // On the stack of a continuation, or in a handler of another signal.
+    continuation = ContinuationAt(cx, stopped->sp);
+    low = OwnStackBelow(cx, continuation, own, work);
+    if (!low) {
+      stack->contradiction = continuation ? "a continuation is being suspended" : "the thread is on another stack";
+      return STROBE_WALK_ELSEWHERE;
+    }
   }
+  own = StackMemory(low, stopped->stack_high);
 
   JitCode code(cx, stack->known);
   LastWalk last(*stack, code);
   PrefetchLeaf(*stopped, code, *stack);
-  NativeFrames natives(stack->native_code, *stopped);
+  NativeFrames natives(stack->native_code, *stopped,
+                       continuation ? StackMemory(stopped->sp, continuation->stackBase()) : own, work);
   bool youngest = true;
   // A frame of the interpreter is marked as running in JIT code from a moment before it enters that code until a
   // moment after it has left it.
   bool enteringJit = false;
-  uintptr_t low = stopped->sp;
   for (Activation* activation = cx->activation(); activation && !writer.full(); activation = activation->prev()) {
     // Frames are younger than their activation, which is an object in the C++ frame that entered it.
     auto high = reinterpret_cast<uintptr_t>(activation);
@@ -132,8 +159,16 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       stack->contradiction = "the activations are out of order";
       return STROBE_WALK_INCONSISTENT;
     }
-    NativeFrames::At at = GoUpToJavaScript(natives, code, high, youngest);
+    NativeFrames::At at = GoUpToJavaScript(natives, code, continuation ? continuation->stackBase() : high, youngest);
+    if (continuation && (at != NativeFrames::At::Jit || !activation->isJit())) {
+      stack->contradiction = "WebAssembly has not called what runs on the stack of a continuation";
+      return STROBE_WALK_ELSEWHERE;
+    }
     if (at == NativeFrames::At::Lost) {
+      if (work.isDone()) {
+        stack->contradiction = "the stack is too deep";
+        return STROBE_WALK_TOO_LONG;
+      }
       // It is known neither where JIT code was left nor which built-ins are running.
       stack->contradiction =
           code.usable() ? "the chain of native frames is broken" : "the engine is changing its tables of code";
@@ -150,6 +185,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       }
       size_t before = writer.length();
       JitFrames frames(cx, writer, activation->asJit(), StackMemory(low, high), code, last, stack->native_code);
+      frames.enter(continuation);
       Walked walked = Walked::Done;
       // While a trap is being handled, the function is still where it trapped, although its exit frame may have been
       // noted already.
@@ -162,15 +198,20 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       }
       if (walked == Walked::Inconsistent) {
         stack->contradiction = frames.contradiction();
-        return STROBE_WALK_INCONSISTENT;
+        return frames.failure();
       }
       if (frames.hasEntry()) {
-        natives.goOnFrom(frames.entry());
+        natives.goOnFrom(frames.entry(), own);
       }
+      continuation = nullptr;
       enteringJit = youngest && writer.length() == before;
     }
     low = high;
     youngest = false;
+  }
+  if (work.isDone()) {
+    stack->contradiction = "the stack is too deep";
+    return STROBE_WALK_TOO_LONG;
   }
   last.end(stack);
   return STROBE_WALK_STACK;

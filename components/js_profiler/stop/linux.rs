@@ -55,11 +55,12 @@ pub struct Stopped {
 
 // `glue.h` asserts the same layout.
 const _: () = {
-    assert!(size_of::<Stopped>() == 56 && size_of::<StackBounds>() == 16);
-    assert!(offset_of!(Stopped, registers) == 0 && offset_of!(Stopped, stack) == 40);
+    assert!(size_of::<Stopped>() == 72 && size_of::<StackBounds>() == 16);
+    assert!(offset_of!(Stopped, registers) == 0 && offset_of!(Stopped, stack) == 56);
     assert!(offset_of!(Registers, pc) == 0 && offset_of!(Registers, sp) == 8);
-    assert!(offset_of!(Registers, fp) == 16 && offset_of!(Registers, wasm_instance) == 24);
+    assert!(offset_of!(Registers, fp) == 16 && offset_of!(Registers, interpreter_pc) == 24);
     assert!(offset_of!(Registers, generic_return) == 32);
+    assert!(offset_of!(Registers, tail_return) == 40 && offset_of!(Registers, tail_frame) == 48);
     assert!(offset_of!(StackBounds, low) == 0 && offset_of!(StackBounds, high) == 8);
 };
 

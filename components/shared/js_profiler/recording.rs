@@ -384,15 +384,21 @@ pub enum MissedReason {
     NotStopped,
     /// The walks of the stacks before took so long that the event loop had to run on first.
     LongWalks,
+    /// The stack was too deep to be walked in a short time.
+    TooDeep,
+    /// The event loop's thread was on a stack that could not be walked at that moment.
+    OtherStack,
 }
 
 impl MissedReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 6] = [
         Self::SamplerLate,
         Self::NoProcessor,
         Self::NotStopped,
         Self::LongWalks,
+        Self::TooDeep,
+        Self::OtherStack,
     ];
 }
 
