@@ -63,8 +63,10 @@ impl Registers {
             pc: register(libc::REG_RIP),
             sp: register(libc::REG_RSP),
             fp: register(libc::REG_RBP),
-            wasm_instance: register(libc::REG_R14),
+            interpreter_pc: register(libc::REG_R14),
             generic_return: register(libc::REG_RAX),
+            tail_return: register(libc::REG_R10),
+            tail_frame: register(libc::REG_R12),
         }
     }
 }

@@ -86,8 +86,8 @@ impl Walks {
         let (based, whole, base) = (&mut self.based, &mut self.whole, self.stack.number);
         let outcomes = self.thread.while_stopped(|stopped| {
             [
-                context.walk(stopped, unwinder, based, known, base),
-                context.walk(stopped, unwinder, whole, &nothing, None),
+                context.walk(stopped, unwinder, based, known, base).0,
+                context.walk(stopped, unwinder, whole, &nothing, None).0,
             ]
         });
         assert_eq!(outcomes.unwrap(), [WalkOutcome::Stack; 2]);

@@ -32,12 +32,20 @@ pub struct Budget {
 impl Budget {
     /// For the tables of a session, or of an event loop.
     pub fn of_session() -> Self {
-        Self { used: 0, limit: OWN_BYTES, is_of_session: true }
+        Self {
+            used: 0,
+            limit: OWN_BYTES,
+            is_of_session: true,
+        }
     }
 
     /// For the tables of a recording.
     pub fn of_recording() -> Self {
-        Self { used: 0, limit: RECORDING_BYTES, is_of_session: false }
+        Self {
+            used: 0,
+            limit: RECORDING_BYTES,
+            is_of_session: false,
+        }
     }
 
     /// Takes bytes for a row. False if there are not so many left: then the row must not be added.

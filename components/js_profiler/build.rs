@@ -122,7 +122,7 @@ fn declare(file: PathBuf) {
         .allowlist_item("(Strobe|STROBE_|strobe_).*")
         // These are written in Rust.
         .blocklist_type("JSContext|JSObject|StrobeRegisters|StrobeStopped")
-        .blocklist_function("strobe_function_begin|strobe_keyed_hash|strobe_unwind")
+        .blocklist_function("strobe_function_begin|strobe_unwind")
         .rustified_enum(".*")
         .formatter(bindgen::Formatter::None)
         .parse_callbacks(Box::new(ForRust))
@@ -157,6 +157,7 @@ impl ParseCallbacks for ForRust {
             "StrobeFunctionKey" => &["Eq", "Hash", "MallocSizeOf", "PartialEq"],
             "StrobeKeptFrame" => &["Default"],
             "StrobeKnownPosition" => &["Default", "MallocSizeOf"],
+            "StrobePlaceKind" => &["MallocSizeOf"],
             "StrobePosition" => &["Default", "Eq", "Hash", "MallocSizeOf", "PartialEq"],
             _ => &[],
         };

@@ -25,12 +25,14 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::{env, fs, hint, thread};
 
+use js_profiler_traits::recording::MissedReason;
+
 use crate::arch::Registers;
 use crate::found_stack::{FoundFrame, FoundStack, learn};
 use crate::spidermonkey::test_context::TestContext;
 use crate::spidermonkey::{
-    FrameKind, FramePlace, FunctionKey, KnownFunctions, Position, SampledContext, StackBuffer,
-    Unwinder, WalkOutcome,
+    FrameKind, FramePlace, FunctionKey, KnownFunctions, MOST_WORK, Position, SampledContext,
+    StackBuffer, Unwinder, WalkOutcome,
 };
 use crate::stop::{StackBounds, Stopped, current_stack_bounds};
 
@@ -379,9 +381,9 @@ impl Stepper {
         }
         let kept = self
             .context
-            .count_kept(&stopped, &mut self.unwinder, &self.places);
+            .count_kept(&stopped, &mut self.unwinder, &self.places, MOST_WORK);
         let (context, unwinder, buffer) = (&self.context, &mut self.unwinder, &mut self.buffer);
-        let walk = context.walk(&stopped, unwinder, buffer, &self.known, self.stack.number);
+        let (walk, _) = context.walk(&stopped, unwinder, buffer, &self.known, self.stack.number);
         if is_guarded {
             self.memory.unprotect();
             self.guarded += 1;
@@ -397,15 +399,12 @@ impl Stepper {
                 if self.steps.is_multiple_of(COMPARED) {
                     self.compare(&stopped);
                 }
-                self.note(kept);
+                // Nothing is kept of a stack that is not known.
+                self.note(kept.unwrap_or(0));
             },
-            WalkOutcome::Unwalkable(why) => {
-                let mut places = self.unwalkable.iter_mut();
-                let place = places.find(|(known, _)| known.is_none_or(|known| known == why));
-                let (known, count) = place.expect("there are not that many reasons");
-                *known = Some(why);
-                *count += 1;
-            },
+            WalkOutcome::Unwalkable(why) => self.note_unwalkable(why),
+            WalkOutcome::Missed(MissedReason::TooDeep) => self.note_unwalkable(TOO_DEEP),
+            WalkOutcome::Missed(_) => self.note_unwalkable(OTHER_STACK),
             WalkOutcome::Idle => {
                 self.idle += 1;
                 self.idle_last += 1;
@@ -414,12 +413,20 @@ impl Stepper {
         }
     }
 
+    fn note_unwalkable(&mut self, why: &'static CStr) {
+        let mut places = self.unwalkable.iter_mut();
+        let place = places.find(|(known, _)| known.is_none_or(|known| known == why));
+        let (known, count) = place.expect("there are not that many reasons");
+        *known = Some(why);
+        *count += 1;
+    }
+
     /// Walks again without what earlier walks have found, and compares the frames.
     fn compare(&mut self, stopped: &Stopped) {
         self.compared += 1;
         let nothing = KnownFunctions::default();
         let (unwinder, plain) = (&mut self.unwinder, &mut self.plain);
-        let walk = self.context.walk(stopped, unwinder, plain, &nothing, None);
+        let (walk, _) = self.context.walk(stopped, unwinder, plain, &nothing, None);
         let found = plain
             .frames()
             .map(|frame| FoundFrame::new(&frame, &nothing));
@@ -686,6 +693,9 @@ const CHANGING: &CStr = c"the engine is changing its tables of code";
 /// How many of a thousand walks may give it. Some programs here add dozens of entries in a million instructions,
 /// each of which takes some 350: 290 for the engine's tree, and the rest for the index. The most are 11 in `genericCalls`.
 const MOST_CHANGING: u64 = 12;
+/// What stands for walks that gave up for these reasons. No program is so deep, or leaves its thread's own stack.
+const TOO_DEEP: &CStr = c"the stack is too deep";
+const OTHER_STACK: &CStr = c"the thread is on another stack";
 /// The reasons that a walk gives if it has taken something else for a function's frame. They must not occur:
 /// another such word might be a valid address.
 const MISTAKEN: [&CStr; 2] = [

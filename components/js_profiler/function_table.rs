@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 
 use crate::budget::Budget;
 use crate::spidermonkey::{
-    FrameKind, FunctionKey, KnownFunctions, NewFunction, Resource, Resources, SourceNumber, WalkedFrame,
-    WalkedFunction,
+    FrameKind, FunctionKey, KnownFunctions, NewFunction, Resource, Resources, SourceNumber,
+    WalkedFrame, WalkedFunction,
 };
 
 /// The name of what stands for functions for which there is no room.

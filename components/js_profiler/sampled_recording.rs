@@ -156,9 +156,7 @@ impl StackTables for News {
         let position = match function.kind {
             _ if frame.position == Position::UNKNOWN => None,
             // Without a text a position means nothing.
-            FrameKind::Script
-                if function.url().is_empty() && !self.sources.may_have(function) =>
-            {
+            FrameKind::Script if function.url().is_empty() && !self.sources.may_have(function) => {
                 None
             },
             FrameKind::Wasm => Some(RecordedPosition::WasmOffset(frame.position.column)),
@@ -346,6 +344,7 @@ mod tests {
     use super::*;
     use crate::sample::FunctionStack;
     use crate::sampled_activity::SampledActivity;
+    use crate::spidermonkey::Resource;
     use crate::visibility::MOST_FRAMES;
 
     const OURS: RealmId = RealmId(1);
@@ -359,10 +358,9 @@ mod tests {
             muted: realm == OTHER,
             name: name.to_owned(),
             has_guessed_name: false,
-            resource: match has_script {
-                true => format!("https://a.example/{name}.js"),
-                false => String::new(),
-            },
+            resource: has_script.then(|| {
+                Resource::of_test(name.len() as u32, &format!("https://a.example/{name}.js"))
+            }),
             position: has_script.then_some((3, 7)),
             source: (kind == FrameKind::Script).then_some(name.len() as u32),
         }
@@ -380,7 +378,6 @@ mod tests {
         description: Arc<SharedDescription>,
         reports: Receiver<Report>,
         functions: Vec<Function>,
-        muted_changes: u64,
     }
 
     impl Recorded {
@@ -402,7 +399,6 @@ mod tests {
                 description,
                 reports,
                 functions,
-                muted_changes: 0,
             }
         }
 
@@ -431,7 +427,6 @@ mod tests {
                     truncated: false,
                 },
                 functions: &self.functions,
-                muted_changes: self.muted_changes,
             };
             self.recording.take_sample(&sample);
         }
@@ -548,26 +543,6 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_recorded_once_even_if_scripts_are_muted_meanwhile() {
-        let ours = function("ours", OURS, FrameKind::Script);
-        let compiled = function("compiled", OURS, FrameKind::Wasm);
-        let mut recorded = Recorded::new(vec![ours, compiled]);
-        for changes in 0..3 {
-            recorded.muted_changes = changes;
-            recorded.functions[1].muted = changes == 1;
-            recorded.take(Outcome::Stack, &[0, 1]);
-        }
-        let whole = recorded.finish();
-        assert_eq!(
-            (whole.tables[0].frames.len(), whole.tables[0].stacks.len()),
-            (2, 2)
-        );
-        for sample in 0..3 {
-            assert_eq!(whole.names(sample), ["ours", "compiled"]);
-        }
-    }
-
-    #[test]
     fn a_function_is_recorded_once_and_where_it_was_each_time() {
         let guessed = Function {
             has_guessed_name: true,
@@ -606,7 +581,7 @@ mod tests {
     #[test]
     fn a_function_of_a_script_without_a_url_has_no_position() {
         let nameless = Function {
-            resource: String::new(),
+            resource: Some(Resource::of_test(1, "")),
             ..function("", OURS, FrameKind::Script)
         };
         let mut recorded = Recorded::new(vec![nameless]);

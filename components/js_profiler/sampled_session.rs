@@ -163,7 +163,7 @@ mod tests {
     use crate::function_table::{Function, FunctionId};
     use crate::sample::{FunctionStack, StackFrame};
     use crate::sampled_activity::SampledActivity;
-    use crate::spidermonkey::{FrameKind, Position};
+    use crate::spidermonkey::{FrameKind, Position, Resource};
 
     const OURS: RealmId = RealmId(1);
     const OTHER: RealmId = RealmId(2);
@@ -176,7 +176,7 @@ mod tests {
             muted,
             name: name.to_owned(),
             has_guessed_name: false,
-            resource: "https://a.example/a.js".to_owned(),
+            resource: Some(Resource::of_test(1, "https://a.example/a.js")),
             position: Some((3, 7)),
             source: Some(1),
         }
@@ -186,24 +186,13 @@ mod tests {
         Function {
             kind,
             position: (kind == FrameKind::SelfHosted).then_some((1, 1)),
-            resource: String::new(),
+            resource: None,
             source: None,
             ..function(name, OURS, false)
         }
     }
 
     fn take(
-        session: &mut SampledSession,
-        outcome: Outcome,
-        stack: &[u32],
-        table: &[Function],
-    ) -> bool {
-        take_after(0, session, outcome, stack, table)
-    }
-
-    /// Takes a sample after this many changes of muted scripts.
-    fn take_after(
-        muted_changes: u64,
         session: &mut SampledSession,
         outcome: Outcome,
         stack: &[u32],
@@ -231,7 +220,6 @@ mod tests {
             for_pages: stack,
             everything: FunctionStack::default(),
             functions: table,
-            muted_changes,
         })
     }
 
@@ -291,32 +279,6 @@ mod tests {
         let built_in = trace.frames.iter().find(|frame| frame.name == "map");
         let built_in = built_in.unwrap();
         assert_eq!((built_in.resource_id, built_in.line), (None, None));
-    }
-
-    #[test]
-    fn a_function_that_was_seen_is_hidden_once_its_script_is_muted() {
-        let mut functions = [
-            function("ours", OURS, false),
-            function("muted later", OURS, false),
-        ];
-        let (mut session, _) = session(1, 100);
-        for (changes, is_muted) in [(0, false), (1, true), (2, true), (3, false)] {
-            functions[1].muted = is_muted;
-            for stack in [&[0, 1][..], &[0, 1, 0], &[0]] {
-                take_after(changes, &mut session, Outcome::Stack, stack, &functions);
-            }
-        }
-        let trace = session.finish(CrossProcessInstant::now()).unwrap();
-        let seen = [
-            &["ours", "muted later"][..],
-            &["ours", "muted later", "ours"],
-            &["ours"],
-        ];
-        let hidden = [&["ours"][..], &["ours", "ours"], &["ours"]];
-        let expected = [seen, hidden, hidden, seen].concat();
-        for (sample, expected) in expected.iter().enumerate() {
-            assert_eq!(names(&trace, sample), *expected, "sample {sample}");
-        }
     }
 
     #[test]

@@ -39,6 +39,8 @@ struct Step {
     frame: StackFrame,
     stack_id: Option<u32>,
     is_seen_script: bool,
+    /// The youngest function that is seen so far, if it stands for functions for which there is no room.
+    other: Option<FunctionId>,
 }
 
 /// Tables that give ids to frames and stacks. An equal entry is found again, and a new one is added.
@@ -132,9 +134,10 @@ impl Subscriber {
             .take_while(|(step, frame)| is_same(step, **frame))
             .count();
         self.last_stack.truncate(common);
-        let (mut stack_id, mut called_by_seen_script) = match self.last_stack.last() {
-            Some(step) => (step.stack_id, step.is_seen_script),
-            None => (None, false),
+        let (mut stack_id, mut called_by_seen_script, mut last_other) = match self.last_stack.last()
+        {
+            Some(step) => (step.stack_id, step.is_seen_script, step.other),
+            None => (None, false, None),
         };
         for &frame in &stack[common..] {
             let frame = self.visibility.frame(frame);
@@ -147,8 +150,8 @@ impl Subscriber {
                     None
                 };
             // Functions that call each other and for which there is no room are one frame.
-            let is_repeated = function.is_other()
-                && self.last_stack.last().is_some_and(|step| step.frame == frame);
+            let other = (frame_id.is_some() && function.is_other()).then_some(frame.function);
+            let is_repeated = other.is_some() && other == last_other;
             if let Some(frame_id) = frame_id.filter(|_| !is_repeated) {
                 stack_id = tables.stack(stack_id, frame_id);
                 if stack_id.is_none() {
@@ -158,10 +161,14 @@ impl Subscriber {
                 }
             }
             called_by_seen_script = !is_built_in && frame_id.is_some();
+            if frame_id.is_some() {
+                last_other = other;
+            }
             self.last_stack.push(Step {
                 frame,
                 stack_id,
                 is_seen_script: called_by_seen_script,
+                other: last_other,
             });
         }
         stack_id

@@ -129,14 +129,14 @@ impl TraceBuilder {
         if let Some(&id) = self.resource_ids.get(&resource.source) {
             return Some(id);
         }
-        let id = match self.resources.find(&*resource.url) {
+        let id = match self.resources.find(resource.url.as_str()) {
             Some(id) => id,
             None => {
                 let bytes = Table::<String>::bytes_of_row() + 2 * resource.url.len();
                 if !self.budget.take(bytes) {
                     return None;
                 }
-                self.resources.id(&*resource.url)
+                self.resources.id(resource.url.as_str())
             },
         };
         // A row more than there is room for does no harm.
@@ -279,14 +279,14 @@ mod tests {
         assert_ne!(builder.frames.id(&frame("f", None)), f);
         let g = builder.frames.id(&frame("g", Some(a)));
 
-        let root = builder.stack(None, f);
-        let called = builder.stack(Some(root), g);
-        assert_eq!(builder.stack(None, f), root);
-        assert_eq!(builder.stack(Some(root), g), called);
-        assert_ne!(builder.stack(None, g), called);
+        let root = builder.stack(None, f).unwrap();
+        let called = builder.stack(Some(root), g).unwrap();
+        assert_eq!(builder.stack(None, f), Some(root));
+        assert_eq!(builder.stack(Some(root), g), Some(called));
+        assert_ne!(builder.stack(None, g), Some(called));
         // Recursion gives a new stack with the same frame.
         let recursed = builder.stack(Some(root), f);
-        assert_ne!(recursed, root);
+        assert_ne!(recursed, Some(root));
 
         let now = CrossProcessInstant::now();
         builder.sample(now, Some(called), None);

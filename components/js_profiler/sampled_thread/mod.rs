@@ -33,7 +33,9 @@ use crate::failure::Failure;
 use crate::function_table::Function;
 use crate::outcome::Outcome;
 use crate::sample::Sample;
-use crate::spidermonkey::{NativeCode, SampledContext, StackBuffer, WalkNumber, WalkOutcome};
+use crate::spidermonkey::{
+    NativeCode, Remembering, SampledContext, StackBuffer, WalkNumber, WalkOutcome,
+};
 use crate::stop::Thread;
 
 /// After this many failed attempts in a row to stop the thread, it is given up. A thread that gets no
@@ -75,6 +77,9 @@ pub struct SampledThread {
     /// How many timed walks there were. For the log.
     timed_count: u64,
     durations: StopDurations,
+    /// While somebody wants samples.
+    #[ignore_malloc_size_of = "Holds nothing"]
+    remembering: Option<Remembering>,
     /// When functions and tables are to be freed. `None` while somebody wants samples, or if there is nothing to free.
     kept_until: Option<Instant>,
     /// The reasons why stacks could not be walked, and how often each was given. For the log.
@@ -105,6 +110,7 @@ impl SampledThread {
             is_never_timed: false,
             timed_count: 0,
             durations: StopDurations::new(),
+            remembering: None,
             kept_until: None,
             context,
             unwalkable: BTreeMap::new(),
@@ -230,7 +236,10 @@ impl SampledThread {
 
     /// The sample of a walk, whose frames are in `buffer`.
     fn sample(&mut self, walk: &FinishedWalk, buffer: &StackBuffer) -> Sample<'_> {
-        let realms = self.audience.as_ref().map_or(&[][..], |audience| &audience.realms);
+        let realms = self
+            .audience
+            .as_ref()
+            .map_or(&[][..], |audience| &audience.realms);
         self.last.take(walk, buffer, realms)
     }
 
@@ -325,6 +334,7 @@ impl SampledThread {
 
     /// Somebody wants samples now.
     pub fn begin(&mut self) {
+        self.remembering.get_or_insert_with(Remembering::begin);
         self.kept_until = None;
     }
 
@@ -333,6 +343,7 @@ impl SampledThread {
     pub fn rest(&mut self) {
         let event_loop = self.event_loop;
         self.last.clear();
+        self.remembering = None;
         self.kept_until = Some(Instant::now() + KEPT_FOR);
         self.is_never_timed = false;
         if self.timed_count != 0 {

@@ -146,7 +146,8 @@ impl WalkRequest<'_> {
         buffer: &mut StackBuffer,
     ) -> FinishedWalk {
         let context = self.context;
-        let (mut outcome, work_left) = context.walk(stopped, unwinder, buffer, self.known, self.base);
+        let (mut outcome, work_left) =
+            context.walk(stopped, unwinder, buffer, self.known, self.base);
         let kept = match outcome {
             WalkOutcome::Stack | WalkOutcome::Idle | WalkOutcome::Missed(_) => 0,
             WalkOutcome::Collecting | WalkOutcome::Unwalkable(_) => {

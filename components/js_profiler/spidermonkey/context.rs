@@ -138,7 +138,6 @@ impl SampledContext {
             text_capacity: buffer.text.len(),
             truncated: false,
             complete_truncated: false,
-            text_lost: false,
             contradiction: c"".as_ptr(),
         };
         // SAFETY: only `stop` lends a `Stopped`, and only while that thread stands still, which is the context's.

@@ -37,7 +37,7 @@ struct StrobeText {
   uint32_t offset;
   uint32_t length;
   StrobeTextEncoding encoding;
-  // Whether the text goes on. It may end within a character.
+  // Whether the whole text is longer. The end may be a part of a character.
   bool is_cut;
 };
 
@@ -58,7 +58,7 @@ enum StrobeFrameKind : uint8_t {
 
 // The script was fetched from another origin without CORS, or such a script has made the code.
 constexpr uint8_t STROBE_FRAME_MUTED = 1;
-// The text of the frame did not fit; name and resource are empty.
+// The name of the function did not fit, and is empty.
 constexpr uint8_t STROBE_FRAME_NO_TEXT = 2;
 // The frame stands for functions that the pages may not see: see StrobeStack::realms.
 constexpr uint8_t STROBE_FRAME_HIDDEN = 4;
@@ -84,8 +84,7 @@ struct StrobeFunctionKey {
   StrobeFrameKind kind;
 };
 
-// Where a frame is on the stack. A later walk can check by it whether the frame is still there. Functions that
-// are inlined into one frame share its place.
+// On which stack a frame is, and what its words are.
 enum StrobePlaceKind : uint8_t {
   // A frame of JIT code.
   STROBE_PLACE_JIT = 0,
@@ -97,6 +96,8 @@ enum StrobePlaceKind : uint8_t {
   STROBE_PLACE_NATIVE = 3,
 };
 
+// Where a frame is on the stack. A later walk can check by it whether the frame is still there. Functions that
+// are inlined into one frame share its place.
 struct StrobeFramePlace {
   uintptr_t address;
   // 0 for frames of the C++ interpreter and of native code.
@@ -330,8 +331,6 @@ struct StrobeStack {
   bool truncated;
   // Whether there were more frames than `complete_length`.
   bool complete_truncated;
-  // Whether text was lost because there was no room for it.
-  bool text_lost;
   // What was wrong, if the walk has returned STROBE_WALK_INCONSISTENT. The text lives as long as the process.
   const char* contradiction;
 };
@@ -369,7 +368,8 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_ELSEWHERE = 5,
 };
 
-// The most that StrobeStack::work_left may be.
+// StrobeStack::work_left of one stop: the walk, and the search for frames that are kept if it gives no stack. By the costs in
+// work.h this is at most 1 ms. The longest stop is measured: see docs/performance.md.
 constexpr uint32_t STROBE_MOST_WORK = 100000;
 
 // The hashes of StrobeKnownFunctions.

@@ -406,7 +406,8 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
 
 Walked JitFrames::emitCaller(const Link& link) {
   uintptr_t fp = link.callerFrame;
-  StrobeFramePlace place = {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset), STROBE_PLACE_JIT};
+  StrobeFramePlace place = {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset),
+                            STROBE_PLACE_JIT};
   if (!work_.take(Cost::Look)) {
     return tooMuch();
   }

@@ -24,6 +24,8 @@ mod unwinder;
 mod version;
 
 pub use context::{EngineContext, SampledContext};
+#[cfg(test)]
+pub use ffi::MOST_WORK;
 pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::{NativeCode, prepare};

@@ -12,8 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 
+use super::ffi::{
+    FrameKind, FunctionKey, TextEncoding, strobe_read_source, strobe_remember_sources,
+};
 use crate::budget::Budget;
-use super::ffi::{FrameKind, FunctionKey, TextEncoding, strobe_read_source, strobe_remember_sources};
 
 /// The most bytes of a URL that are kept. What is longer ends with [`CUT`](super::ffi::CUT).
 pub const MAX_URL: usize = 64 << 10;
@@ -29,8 +31,14 @@ impl SourceNumber {
     /// The source that has a function; `None` for one of the engine or the browser.
     pub fn of(key: &FunctionKey) -> Option<Self> {
         match key.kind {
-            FrameKind::Script => Some(Self { is_wasm: false, number: key.source_id }),
-            FrameKind::Wasm => Some(Self { is_wasm: true, number: key.source_id }),
+            FrameKind::Script => Some(Self {
+                is_wasm: false,
+                number: key.source_id,
+            }),
+            FrameKind::Wasm => Some(Self {
+                is_wasm: true,
+                number: key.source_id,
+            }),
             FrameKind::SelfHosted | FrameKind::Native => None,
         }
     }
@@ -43,7 +51,21 @@ pub struct Resource {
     pub source: SourceNumber,
     /// Empty if the source did not come from a URL, or if it is gone and its URL with it.
     #[conditional_malloc_size_of]
-    pub url: Arc<str>,
+    pub url: Arc<String>,
+}
+
+#[cfg(test)]
+impl Resource {
+    /// The URL of a script, for tests without an engine.
+    pub fn of_test(number: u32, url: &str) -> Self {
+        Self {
+            source: SourceNumber {
+                is_wasm: false,
+                number,
+            },
+            url: Arc::new(url.to_owned()),
+        }
+    }
 }
 
 /// The URLs that have been read.
@@ -83,7 +105,12 @@ fn read(source: SourceNumber) -> String {
         is_introduced: bool,
     ) {
         // SAFETY: the glue passes the pointer that it was given below, and a text of this length.
-        let (taken, name) = unsafe { (&mut *taken.cast::<Taken>(), slice::from_raw_parts(name, length)) };
+        let (taken, name) = unsafe {
+            (
+                &mut *taken.cast::<Taken>(),
+                slice::from_raw_parts(name, length),
+            )
+        };
         // What made a module from bytes: the URL of the script, a space, and how.
         let name = match taken.is_wasm && is_introduced {
             true => name.split(|&byte| byte == b' ').next().unwrap_or_default(),
@@ -95,7 +122,10 @@ fn read(source: SourceNumber) -> String {
             false => TextEncoding::Utf8.decode(name),
         };
     }
-    let mut taken = Taken { is_wasm: source.is_wasm, url: String::new() };
+    let mut taken = Taken {
+        is_wasm: source.is_wasm,
+        url: String::new(),
+    };
     // SAFETY: `take` has the type that is expected, and its argument is a `Taken`.
     unsafe {
         strobe_read_source(
@@ -109,17 +139,18 @@ fn read(source: SourceNumber) -> String {
     taken.url
 }
 
-/// While one of these lives, the engine remembers for a while the URLs of sources that go away.
-pub struct Remembering;
+/// While one of these lives, the engine remembers for a while the URLs of sources that go away, so that they can be read when
+/// the walks that have met them are collected.
+pub struct Remembering(());
 
 /// How many there are. The engine is told under the lock, so that it is told the last change last.
 static REMEMBERING: Mutex<usize> = Mutex::new(0);
 
 impl Remembering {
-    /// Begins.
+    /// From now on.
     pub fn begin() -> Self {
         change(|count| count + 1);
-        Self
+        Self(())
     }
 }
 

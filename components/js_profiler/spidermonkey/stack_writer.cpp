@@ -39,7 +39,6 @@ StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
   stack->complete_length = 0;
   stack->truncated = false;
   stack->complete_truncated = false;
-  stack->text_lost = false;
   std::fill_n(stack->realm_frames, stack->realms_length, 0);
   size_t half = stack->text_capacity / 2, quarter = stack->text_capacity / 4;
   pageText_ = {0, half};
@@ -440,7 +439,6 @@ bool StackWriter::reuseText(size_t index) {
 }
 
 void StackWriter::dropText(const Added& added) {
-  stack_->text_lost = true;
   if (added.text == &hiddenText_) {
     // What pages may see does not depend on the text of hidden functions.
     makeMark(size_t(added.frame - stack_->frames), added.function->key.realm);

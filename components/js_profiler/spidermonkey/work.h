@@ -26,10 +26,7 @@ enum class Cost : uint32_t {
   New = 40,
 };
 
-// Of one stop: the walk, and the search for frames that are kept if it gives no stack. At most 1 ms by the costs above,
-// and measured at most 2 ms.
-constexpr uint32_t MostWork = 100000;
-
+// What is left of STROBE_MOST_WORK.
 class Work {
   uint32_t* left_;
 
