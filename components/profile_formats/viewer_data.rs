@@ -22,7 +22,7 @@
 //! | `frames` | `function[]`, `line[]` and `column[]` that are executing or calling, `offset[]` in a WebAssembly module instead of them (left out if none has one), `firstLine[]` and `lastLine[]` instead of them where it is one of several lines (left out if it is so in none) |
 //! | `stacks` | `parent[]`, which is before its children, and `frame[]` |
 //! | `samples` | `time[]` (µs since the sample before, the first since 0), `weight[]` (left out if all are 1), `stack[]`, `activity[]` (0 idle, 1 script, 2 gc, 3 style, 4 layout, 5 paint, 6 other, 7 V8's program), `worth[]` (ns; left out if each is worth one interval for each sample that it stands for) |
-//! | `missed` | left out if it is empty; `start[]` and `end[]` (µs on the clock of the samples), `samples[]` (how many), `why[]` (0 sampler late, 1 no processor, 2 in the kernel, 3 walks before too long) |
+//! | `missed` | left out if it is empty; `start[]` and `end[]` (µs on the clock of the samples), `samples[]` (how many), `why[]` (0 sampler late, 1 no processor, 2 in the kernel, 3 walks before too long, 4 stack too deep, 5 on another stack) |
 //!
 //! Resources, sources, realms, functions, parents, frames and stacks are indices. An id, an offset or an activity that is
 //! absent is -1; a line or column, 0.

@@ -26,7 +26,14 @@ strobe.recording = (() => {
   // In milliseconds.
   const TIMED_STEP = 0.01;
   // The reasons why samples were missed, in the order of their numbers.
-  const MISSED_REASONS = ["sampler late", "no processor for the thread", "thread in the kernel", "walks before too long"];
+  const MISSED_REASONS = [
+    "sampler late",
+    "no processor for the thread",
+    "thread in the kernel",
+    "walks before too long",
+    "stack too deep",
+    "on another stack",
+  ];
   const MOST_ENGINES = 16;
   const KIND_IN_NAME = { page: /^Page /, worker: /^Worker / };
 
