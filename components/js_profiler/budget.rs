@@ -4,85 +4,90 @@
 
 //! How much memory tables may take that pages fill. Samples are not counted: a page's `maxBufferSize` limits those.
 //!
-//! A session's tables are its own (trace builder, subscriber) and those of its event loop (functions, positions, sources).
-//! Each half may take 32 MiB, so that a session has 64 MiB at most. All of a process take 256 MiB at most.
+//! A session's tables are its own (trace builder, subscriber) and those of its event loop (functions, sources). Each half
+//! has a budget, and all budgets of a process together have a limit, too.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use malloc_size_of_derive::MallocSizeOf;
 
-/// What a session's own tables may take, and what the tables of an event loop may.
-pub const OWN_BYTES: usize = 32 << 20;
-/// What all of them in the process may take.
-pub const PROCESS_BYTES: usize = 256 << 20;
-/// What the tables of a recording in this process may take before they start over. The recorder has them then.
-pub const RECORDING_BYTES: usize = 32 << 20;
+/// What a session's own tables may take, and what those of an event loop may, in bytes.
+pub const MAX_BYTES: usize = 32 << 20;
+/// What all of them in the process may take, in bytes.
+pub const MAX_PROCESS_BYTES: usize = 256 << 20;
 
 static PROCESS: AtomicUsize = AtomicUsize::new(0);
 
 /// The bytes of some tables.
-#[derive(Debug, MallocSizeOf)]
+#[derive(Debug, Default, MallocSizeOf)]
 pub struct Budget {
     used: usize,
-    limit: usize,
-    /// Whether they count for the process, too.
-    is_of_session: bool,
 }
 
 impl Budget {
-    /// For the tables of a session, or of an event loop.
-    pub fn of_session() -> Self {
-        Self {
-            used: 0,
-            limit: OWN_BYTES,
-            is_of_session: true,
-        }
-    }
-
-    /// For the tables of a recording.
-    pub fn of_recording() -> Self {
-        Self {
-            used: 0,
-            limit: RECORDING_BYTES,
-            is_of_session: false,
-        }
-    }
-
     /// Takes bytes for a row. False if there are not so many left: then the row must not be added.
     pub fn take(&mut self, bytes: usize) -> bool {
-        if self.used + bytes > self.limit {
-            return false;
+        let is_taken = self.used + bytes <= MAX_BYTES && take(&PROCESS, bytes);
+        if is_taken {
+            self.used += bytes;
         }
-        if self.is_of_session {
-            let taken = PROCESS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                let used = used + bytes;
-                (used <= PROCESS_BYTES).then_some(used)
-            });
-            if taken.is_err() {
-                return false;
-            }
-        }
-        self.used += bytes;
-        true
-    }
-
-    /// The tables are empty again.
-    pub fn clear(&mut self) {
-        if self.is_of_session {
-            PROCESS.fetch_sub(self.used, Ordering::Relaxed);
-        }
-        self.used = 0;
+        is_taken
     }
 }
 
-impl Default for Budget {
-    fn default() -> Self {
-        Self::of_session()
-    }
+/// Takes bytes of those of the process.
+fn take(process: &AtomicUsize, bytes: usize) -> bool {
+    let taken = process.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+        let used = used + bytes;
+        (used <= MAX_PROCESS_BYTES).then_some(used)
+    });
+    taken.is_ok()
 }
 
 impl Drop for Budget {
     fn drop(&mut self) {
-        self.clear();
+        PROCESS.fetch_sub(self.used, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+impl Budget {
+    /// A budget of which so many bytes are left.
+    pub fn with_left(bytes: usize) -> Self {
+        let mut budget = Self::default();
+        assert!(budget.take(MAX_BYTES - bytes));
+        budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_has_a_limit_and_gives_back_what_it_took() {
+        let mut budget = Budget::with_left(100);
+        assert!(PROCESS.load(Ordering::Relaxed) >= MAX_BYTES - 100);
+        assert!(!budget.take(101));
+        assert!(budget.take(60));
+        assert!(!budget.take(41));
+        assert!(budget.take(40));
+        assert!(!budget.take(1));
+        drop(budget);
+        for _ in 0..2 * MAX_PROCESS_BYTES / MAX_BYTES {
+            drop(Budget::with_left(0));
+        }
+    }
+
+    #[test]
+    fn all_budgets_of_a_process_have_a_limit_together() {
+        let process = AtomicUsize::new(0);
+        for _ in 0..MAX_PROCESS_BYTES / MAX_BYTES {
+            assert!(take(&process, MAX_BYTES));
+        }
+        assert!(!take(&process, 1));
+        process.fetch_sub(10, Ordering::Relaxed);
+        assert!(!take(&process, 11));
+        assert!(take(&process, 10));
     }
 }

@@ -172,19 +172,17 @@ impl EventLoop {
 
     /// Says what the event loop is for. Recordings show it to people.
     pub fn describe(&self, description: Description) {
-        self.description.change(|described| {
-            described.event_loop = description;
-        });
+        self.description
+            .change(|described| described.describe(description));
         // It may now be known to be a page's or a worker's event loop. Then the recording may include it.
         registry::record_wanted();
     }
 
     /// Says which document or worker a realm belongs to. It replaces what was known of this realm, or of an
-    /// earlier realm at the same address.
+    /// earlier realm at the same address. Of very many realms the last ones are left out, and of long URLs the ends.
     pub fn describe_realm(&self, id: RealmId, realm: Realm) {
-        self.description.change(|described| {
-            described.realms.insert(id, realm);
-        });
+        self.description
+            .change(|described| described.describe_realm(id, realm));
     }
 
     /// Notes how a page was answered. Only the first page of the event loop counts.

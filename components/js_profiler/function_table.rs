@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 
 use crate::budget::Budget;
 use crate::spidermonkey::{
-    FrameKind, FunctionKey, KnownFunctions, NewFunction, Resource, Resources, SourceNumber,
-    WalkedFrame, WalkedFunction,
+    FrameKind, FunctionKey, KnownFunctions, NewFunction, Position, Resource, Resources,
+    SourceNumber, WalkedFrame, WalkedFunction,
 };
 
 /// The name of what stands for functions for which there is no room.
@@ -68,6 +68,20 @@ impl Function {
 }
 
 impl Function {
+    /// What stands for functions for which there is no room: for those of a realm, or for those that no page may see.
+    pub fn other(realm: Option<RealmId>) -> Self {
+        Self {
+            realm: realm.unwrap_or(RealmId(0)),
+            kind: FrameKind::Script,
+            muted: realm.is_none(),
+            name: OTHER_FUNCTIONS.to_owned(),
+            has_guessed_name: false,
+            resource: None,
+            position: None,
+            source: None,
+        }
+    }
+
     /// Whether it stands for functions for which there is no room.
     pub fn is_other(&self) -> bool {
         self.kind == FrameKind::Script && self.source.is_none()
@@ -119,13 +133,14 @@ pub struct FunctionTable {
 }
 
 impl FunctionTable {
-    /// The id of the function of a frame, which is added if it is new. `None` if it is new and its text did
-    /// not fit into the buffer. `realms` are those of the pages that have sessions.
+    /// The function of a frame, which is added if it is new, and the position that was executing there. `None` if it is
+    /// new and its text did not fit into the buffer. If there is no room for it in the table, the function is one that stands
+    /// for such ones. `realms` are those of the pages that have sessions.
     pub fn get_or_insert(
         &mut self,
         frame: &WalkedFrame<'_>,
         realms: &[RealmId],
-    ) -> Option<FunctionId> {
+    ) -> Option<(FunctionId, Position)> {
         let id = match frame.function() {
             WalkedFunction::Known(index) => FunctionId(index as u32),
             WalkedFunction::New(new) => match self.known.find(&new.key()) {
@@ -134,12 +149,15 @@ impl FunctionTable {
                 None if !new.has_text() => return None,
                 None => match self.insert(&new) {
                     Some(id) => id,
-                    None => return Some(self.other(&new, realms)),
+                    None => {
+                        let other = self.other(new.realm(), new.muted(), realms);
+                        return Some((other, Position::UNKNOWN));
+                    },
                 },
             },
         };
         self.note_position(id, frame);
-        Some(id)
+        Some((id, frame.executing()))
     }
 
     /// Adds a new function. `None` if there is no room for it.
@@ -163,22 +181,13 @@ impl FunctionTable {
         FunctionId(Arc::make_mut(&mut self.known).insert(key) as u32)
     }
 
-    /// What stands for a function for which there is no room.
-    fn other(&mut self, new: &NewFunction<'_>, realms: &[RealmId]) -> FunctionId {
-        let realm = (!new.muted() && realms.contains(&new.realm())).then(|| new.realm());
+    /// What stands for the functions of a realm for which there is no room: those that the pages of `realms` may see are
+    /// apart from those that no page may see.
+    fn other(&mut self, realm: RealmId, muted: bool, realms: &[RealmId]) -> FunctionId {
+        let realm = Some(realm).filter(|realm| !muted && realms.contains(realm));
         if let Some(&other) = self.others.get(&realm) {
             return other;
         }
-        let function = Function {
-            realm: realm.unwrap_or(RealmId(0)),
-            kind: FrameKind::Script,
-            muted: realm.is_none(),
-            name: OTHER_FUNCTIONS.to_owned(),
-            has_guessed_name: false,
-            resource: None,
-            position: None,
-            source: None,
-        };
         // No function of the engine has such a key.
         let key = FunctionKey {
             realm: u64::MAX,
@@ -189,7 +198,7 @@ impl FunctionTable {
             column: 0,
             kind: FrameKind::Native,
         };
-        let other = self.push(key, function);
+        let other = self.push(key, Function::other(realm));
         self.others.insert(realm, other);
         other
     }
@@ -211,5 +220,37 @@ impl FunctionTable {
     /// All functions, to be indexed by [`FunctionId::index`].
     pub fn functions(&self) -> &[Function] {
         &self.functions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_without_room_are_one_for_each_realm_with_a_session_and_one_that_is_hidden() {
+        let mut table = FunctionTable::default();
+        let (ours, theirs, without_session) = (RealmId(1), RealmId(2), RealmId(3));
+        let realms = [ours, theirs];
+        let mut other = |realm, muted| table.other(realm, muted, &realms);
+        let of_ours = other(ours, false);
+        let of_theirs = other(theirs, false);
+        let hidden = other(ours, true);
+        assert_eq!(other(ours, false), of_ours);
+        assert_eq!(other(theirs, false), of_theirs);
+        for (realm, muted) in [
+            (theirs, true),
+            (without_session, false),
+            (without_session, true),
+        ] {
+            assert_eq!(other(realm, muted), hidden);
+        }
+        let functions = table.functions();
+        assert_eq!(functions.len(), 3);
+        assert!(functions.iter().all(Function::is_other));
+        let of = |id: FunctionId| (functions[id.index()].realm, functions[id.index()].muted);
+        assert_eq!(of(of_ours), (ours, false));
+        assert_eq!(of(of_theirs), (theirs, false));
+        assert_eq!(of(hidden), (RealmId(0), true));
     }
 }

@@ -21,7 +21,7 @@ use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::{FxHashMap, FxHashSet};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use crate::description::SharedDescription;
+use crate::description::{MAX_REALMS, SharedDescription};
 use crate::failure::Failure;
 use crate::function_table::{Function, FunctionId};
 use crate::outcome::Outcome;
@@ -39,6 +39,9 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 /// The tables start over when they have this many stacks: a recording may run for days and keep only its last
 /// seconds.
 const MAX_STACKS: usize = 1 << 17;
+
+/// They start over, too, when they take this many bytes: the recorder has them then, and has a limit of its own.
+const MAX_TABLES_BYTES: usize = 32 << 20;
 
 /// The recording of one event loop.
 #[derive(MallocSizeOf)]
@@ -75,6 +78,8 @@ struct Tables {
     function_count: u32,
     frame_count: u32,
     stacks: Table<Stack>,
+    /// What all of them take, in bytes.
+    bytes: usize,
 }
 
 /// The scripts that define functions of the recording, if something is wanted of them.
@@ -102,6 +107,31 @@ impl Sources {
 }
 
 impl News {
+    /// The id of the URL of a script or a module.
+    fn resource(&mut self, url: &str) -> u32 {
+        let tables = &mut self.tables;
+        if tables.resources.find(url).is_none() {
+            tables.bytes += Table::<String>::bytes_of_row() + 2 * url.len();
+        }
+        tables.resources.id(url)
+    }
+
+    /// The id of a realm; `None` if it has not been described.
+    fn realm(&mut self, id: RealmId) -> Option<u32> {
+        let realm = self.known_realms.get(&id)?;
+        let tables = &mut self.tables;
+        if tables.realms.find(realm).is_none() {
+            let origin = realm.origin.as_ref().map_or(0, String::len);
+            tables.bytes += Table::<Realm>::bytes_of_row() + 2 * (realm.url.len() + origin);
+        }
+        Some(tables.realms.id(realm))
+    }
+
+    /// Whether the tables are to start over.
+    fn is_full(&self) -> bool {
+        self.tables.stacks.len() >= MAX_STACKS || self.tables.bytes >= MAX_TABLES_BYTES
+    }
+
     /// The id of a function.
     fn function(&mut self, id: FunctionId, function: &Function) -> u32 {
         if let Some(&known) = self.tables.functions.get(&id) {
@@ -109,9 +139,8 @@ impl News {
         }
         let is_built_in = function.is_built_in();
         let has_resource = !function.url().is_empty() && !is_built_in;
-        let resource = has_resource.then(|| self.tables.resources.id(function.url()));
-        let realm = self.known_realms.get(&function.realm);
-        let realm = realm.map(|realm| self.tables.realms.id(realm));
+        let resource = has_resource.then(|| self.resource(function.url()));
+        let realm = self.realm(function.realm);
         // Without a text a position means nothing.
         let has_text = has_resource || self.sources.may_have(function);
         let position = function.position.filter(|_| has_text);
@@ -129,6 +158,7 @@ impl News {
             source: function.source,
         });
         let tables = &mut self.tables;
+        tables.bytes += BYTES_OF_FUNCTION + function.name.len();
         tables.function_count += 1;
         tables.functions.insert(id, tables.function_count - 1);
         tables.function_count - 1
@@ -169,22 +199,41 @@ impl StackTables for News {
             function: function_id,
             position,
         });
+        self.tables.bytes += 2 * size_of::<RecordedFrame>();
         self.tables.frame_count += 1;
         self.tables.frame_count - 1
     }
 
     /// There is always room: the tables start over when they take too much.
     fn stack(&mut self, parent_id: Option<u32>, frame_id: u32) -> Option<u32> {
-        Some(self.tables.stacks.id(&Stack {
+        let stack = Stack {
             parent_id,
             frame_id,
-        }))
+        };
+        let tables = &mut self.tables;
+        if tables.stacks.find(&stack).is_none() {
+            tables.bytes += Table::<Stack>::bytes_of_row();
+        }
+        Some(tables.stacks.id(&stack))
     }
 
     fn other_stack(&mut self) -> u32 {
         unreachable!("each stack has had room")
     }
+
+    fn is_other(&self, _: u32) -> bool {
+        false
+    }
+
+    fn take(&mut self, bytes: usize) -> bool {
+        self.tables.bytes += bytes;
+        true
+    }
 }
+
+/// What a function takes beside its name: its row, and twice its entry in a hash table.
+const BYTES_OF_FUNCTION: usize =
+    2 * (size_of::<RecordedFunction>() + size_of::<(FunctionId, u32)>());
 
 /// What the recording of an event loop is started with.
 pub struct SampledRecordingOptions {
@@ -257,7 +306,7 @@ impl SampledRecording {
             stack,
             marker,
         });
-        if sample.time - self.last_report >= REPORT_INTERVAL {
+        if sample.time - self.last_report >= REPORT_INTERVAL || self.news.is_full() {
             self.report();
             self.last_report = sample.time;
         }
@@ -281,6 +330,9 @@ impl SampledRecording {
                 changed.insert(id);
             }
         }
+        if known_realms.len() > 2 * MAX_REALMS {
+            known_realms.retain(|id, _| described.realms.contains_key(id));
+        }
         // Functions of these realms may have been seen before their realm was described.
         let is_stale = |id: FunctionId| changed.contains(&functions[id.index()].realm);
         self.news.tables.functions.retain(|&id, _| !is_stale(id));
@@ -299,7 +351,7 @@ impl SampledRecording {
         let mut chunk = news.take_chunk(next);
         chunk.counts = self.subscriber.counts;
         reporter.send(Report::Chunk(Box::new(chunk)));
-        if news.tables.stacks.len() >= MAX_STACKS {
+        if news.is_full() {
             news.forget_tables();
             self.subscriber.forget_ids();
         }
@@ -650,6 +702,30 @@ mod tests {
     }
 
     #[test]
+    fn tables_whose_texts_are_too_large_begin_anew() {
+        const COUNT: u32 = 40;
+        let long = "x".repeat(MAX_TABLES_BYTES / 30);
+        let names: Vec<_> = (0..COUNT).map(|number| format!("{number}{long}")).collect();
+        let script = |name: &String| Function {
+            resource: None,
+            ..function(name, OURS, FrameKind::Script)
+        };
+        let mut recorded = Recorded::new(names.iter().map(script).collect());
+        for number in 0..COUNT {
+            recorded.take(Outcome::Stack, &[number]);
+        }
+        let whole = recorded.finish();
+        for tables in &whole.tables {
+            let bytes: usize = tables.functions.iter().map(|one| one.name.len()).sum();
+            assert!(bytes < MAX_TABLES_BYTES * 31 / 30 + 100, "{bytes}");
+        }
+        assert!(whole.tables.len() > 1);
+        for (sample, name) in names.iter().enumerate() {
+            assert_eq!(whole.names(sample), [name]);
+        }
+    }
+
+    #[test]
     fn a_realm_is_known_from_when_it_is_described() {
         let mut recorded = Recorded::new(vec![
             function("f", OURS, FrameKind::Script),
@@ -727,7 +803,7 @@ mod tests {
             missed: 3,
             collecting: 1,
             unwalkable: 2,
-            truncated: 0,
+            ..SampleCounts::default()
         };
         assert_eq!(whole.counts, expected);
         let missed: Vec<_> = whole.tables[0].missed.iter().collect();

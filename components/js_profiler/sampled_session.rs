@@ -160,7 +160,7 @@ mod tests {
     use servo_base::id::{Index, PipelineNamespaceId};
 
     use super::*;
-    use crate::function_table::{Function, FunctionId};
+    use crate::function_table::{Function, FunctionId, OTHER_FUNCTIONS};
     use crate::sample::{FunctionStack, StackFrame};
     use crate::sampled_activity::SampledActivity;
     use crate::spidermonkey::{FrameKind, Position, Resource};
@@ -279,6 +279,36 @@ mod tests {
         let built_in = trace.frames.iter().find(|frame| frame.name == "map");
         let built_in = built_in.unwrap();
         assert_eq!((built_in.resource_id, built_in.line), (None, None));
+    }
+
+    #[test]
+    fn functions_without_room_are_one_frame_and_are_counted() {
+        let functions = [
+            function("ours", OURS, false),
+            Function::other(Some(OURS)),
+            Function::other(Some(OTHER)),
+            Function::other(None),
+            built_in("sort", FrameKind::Native),
+        ];
+        let (mut session, _) = session(1, 100);
+        let others = OTHER_FUNCTIONS;
+        let shown: &[(&[u32], &[&str])] = &[
+            (&[0, 1, 1, 0], &["ours", others, "ours"]),
+            // A hidden function between two must not show.
+            (&[0, 1, 3, 1, 2, 1], &["ours", others]),
+            (&[0, 2, 3, 0], &["ours", "ours"]),
+            (&[1, 0, 1, 4], &[others, "ours", others, "sort"]),
+            (&[3, 2], &[]),
+        ];
+        for (stack, _) in shown {
+            take(&mut session, Outcome::Stack, stack, &functions);
+        }
+        let trace = session.finish(CrossProcessInstant::now()).unwrap();
+        for (sample, (_, expected)) in shown.iter().enumerate() {
+            assert_eq!(names(&trace, sample), *expected);
+        }
+        assert_eq!(trace.counts.other, 3);
+        assert_eq!(trace.resources.len(), 1);
     }
 
     #[test]

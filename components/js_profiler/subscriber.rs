@@ -39,8 +39,10 @@ struct Step {
     frame: StackFrame,
     stack_id: Option<u32>,
     is_seen_script: bool,
-    /// The youngest function that is seen so far, if it stands for functions for which there is no room.
-    other: Option<FunctionId>,
+    /// The youngest frame that is seen so far, if it stands for functions for which there is no room.
+    other: Option<u32>,
+    /// Whether any frame so far does.
+    has_other: bool,
 }
 
 /// Tables that give ids to frames and stacks. An equal entry is found again, and a new one is added.
@@ -53,7 +55,16 @@ pub trait StackTables {
 
     /// The id of the stack that stands for those for which there is no room. It has one frame, which stands for functions.
     fn other_stack(&mut self) -> u32;
+
+    /// Whether a frame stands for functions for which there is no room.
+    fn is_other(&self, frame_id: u32) -> bool;
+
+    /// Takes bytes for what the subscriber keeps. False if there are not so many left.
+    fn take(&mut self, bytes: usize) -> bool;
 }
+
+/// What a row of [`Subscriber::frames`] takes: a hash table is half full at least.
+const BYTES_OF_FRAME: usize = 2 * size_of::<(StackFrame, Option<u32>)>();
 
 impl Subscriber {
     /// A subscriber that has not seen anything yet.
@@ -111,7 +122,9 @@ impl Subscriber {
             _ => {
                 let stack = self.visibility.stack(sample);
                 counts.truncated += u64::from(stack.truncated);
-                self.stack_id(stack.frames, sample.functions, tables)
+                let (stack_id, has_other) = self.stack_id(stack.frames, sample.functions, tables);
+                self.counts.other += u64::from(has_other);
+                stack_id
             },
         };
         (stack_id, self.visibility.marker(sample))
@@ -120,13 +133,13 @@ impl Subscriber {
     /// The id of a stack: <https://wicg.github.io/js-self-profiling/#dfn-get-a-stack-id>
     ///
     /// Does the recursion of the specification from the root. An empty stack has no id, and a frame without
-    /// an id is skipped.
+    /// an id is skipped. Also returns whether a frame stands for functions for which there is no room.
     fn stack_id(
         &mut self,
         stack: &[StackFrame],
         functions: &[Function],
         tables: &mut impl StackTables,
-    ) -> Option<u32> {
+    ) -> (Option<u32>, bool) {
         // The part that this stack has in common with the last one has been looked up.
         let pairs = self.last_stack.iter().zip(stack);
         let is_same = |step: &Step, frame| step.frame == self.visibility.frame(frame);
@@ -134,11 +147,13 @@ impl Subscriber {
             .take_while(|(step, frame)| is_same(step, **frame))
             .count();
         self.last_stack.truncate(common);
-        let (mut stack_id, mut called_by_seen_script, mut last_other) = match self.last_stack.last()
-        {
-            Some(step) => (step.stack_id, step.is_seen_script, step.other),
-            None => (None, false, None),
-        };
+        let mut stack_id = None;
+        let mut called_by_seen_script = false;
+        let (mut last_other, mut has_other) = (None, false);
+        if let Some(step) = self.last_stack.last() {
+            (stack_id, called_by_seen_script) = (step.stack_id, step.is_seen_script);
+            (last_other, has_other) = (step.other, step.has_other);
+        }
         for &frame in &stack[common..] {
             let frame = self.visibility.frame(frame);
             let function = &functions[frame.function.index()];
@@ -149,29 +164,31 @@ impl Subscriber {
                 } else {
                     None
                 };
-            // Functions that call each other and for which there is no room are one frame.
-            let other = (frame_id.is_some() && function.is_other()).then_some(frame.function);
-            let is_repeated = other.is_some() && other == last_other;
-            if let Some(frame_id) = frame_id.filter(|_| !is_repeated) {
-                stack_id = tables.stack(stack_id, frame_id);
-                if stack_id.is_none() {
-                    // What is there of the stack would make its youngest function look busy.
-                    self.last_stack.clear();
-                    return Some(tables.other_stack());
+            if let Some(frame_id) = frame_id {
+                let is_other = function.is_other() || tables.is_other(frame_id);
+                let other = is_other.then_some(frame_id);
+                // Functions that call each other and for which there is no room are one frame.
+                if other.is_none() || other != last_other {
+                    stack_id = tables.stack(stack_id, frame_id);
+                    if stack_id.is_none() {
+                        // What is there of the stack would make its youngest function look busy.
+                        self.last_stack.clear();
+                        return (Some(tables.other_stack()), true);
+                    }
                 }
+                last_other = other;
+                has_other |= is_other;
             }
             called_by_seen_script = !is_built_in && frame_id.is_some();
-            if frame_id.is_some() {
-                last_other = other;
-            }
             self.last_stack.push(Step {
                 frame,
                 stack_id,
                 is_seen_script: called_by_seen_script,
                 other: last_other,
+                has_other,
             });
         }
-        stack_id
+        (stack_id, has_other)
     }
 
     fn frame_id(
@@ -180,13 +197,16 @@ impl Subscriber {
         function: &Function,
         tables: &mut impl StackTables,
     ) -> Option<u32> {
-        let visibility = &self.visibility;
-        let frame_id = || {
-            visibility
-                .sees(function)
-                .then(|| tables.frame(frame, function))
-        };
-        *self.frames.entry(frame).or_insert_with(frame_id)
+        if let Some(&frame_id) = self.frames.get(&frame) {
+            return frame_id;
+        }
+        let is_seen = self.visibility.sees(function);
+        let frame_id = is_seen.then(|| tables.frame(frame, function));
+        // Without room for it, the tables find it again.
+        if tables.take(BYTES_OF_FRAME) {
+            self.frames.insert(frame, frame_id);
+        }
+        frame_id
     }
 
     /// Forgets the ids of these functions' frames, which have to be made again.

@@ -27,6 +27,8 @@ pub struct TraceBuilder {
     resource_ids: FxHashMap<SourceNumber, u32>,
     frames: Table<Frame>,
     stacks: Table<Stack>,
+    /// The frame that stands for functions for which there is no room.
+    other: Option<u32>,
     /// For all of these tables.
     budget: Budget,
     samples: Samples,
@@ -139,19 +141,22 @@ impl TraceBuilder {
                 self.resources.id(resource.url.as_str())
             },
         };
-        // A row more than there is room for does no harm.
-        let _ = self.budget.take(2 * size_of::<(SourceNumber, u32)>());
-        self.resource_ids.insert(resource.source, id);
+        // Without room for it, the id is found by the text.
+        if self.budget.take(2 * size_of::<(SourceNumber, u32)>()) {
+            self.resource_ids.insert(resource.source, id);
+        }
         Some(id)
     }
 
     /// The id of the frame that stands for functions for which there is no room. It is added whatever room there is.
     fn other_frame(&mut self) -> u32 {
-        self.frames.id(&Frame {
-            name: OTHER_FUNCTIONS.to_owned(),
-            resource_id: None,
-            line: None,
-            column: None,
+        *self.other.get_or_insert_with(|| {
+            self.frames.id(&Frame {
+                name: OTHER_FUNCTIONS.to_owned(),
+                resource_id: None,
+                line: None,
+                column: None,
+            })
         })
     }
 }
@@ -212,11 +217,23 @@ impl StackTables for TraceBuilder {
             frame_id,
         })
     }
+
+    fn is_other(&self, frame_id: u32) -> bool {
+        self.other == Some(frame_id)
+    }
+
+    fn take(&mut self, bytes: usize) -> bool {
+        self.budget.take(bytes)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use js_profiler_traits::RealmId;
+
     use super::*;
+    use crate::function_table::FunctionId;
+    use crate::spidermonkey::{FrameKind, Position};
 
     fn frame(name: &str, resource_id: Option<u32>) -> Frame {
         Frame {
@@ -263,6 +280,64 @@ mod tests {
             let times = trace.samples.iter().map(|sample| sample.time);
             assert!(times.eq((0..kept).map(time)), "{kept} of {count}");
         }
+    }
+
+    fn function(name: &str, source: u32) -> Function {
+        Function {
+            realm: RealmId(1),
+            kind: FrameKind::Script,
+            muted: false,
+            name: name.to_owned(),
+            has_guessed_name: false,
+            resource: Some(Resource::of_test(
+                source,
+                &format!("https://a.example/{source}"),
+            )),
+            position: Some((1, 2)),
+            source: Some(source),
+        }
+    }
+
+    #[test]
+    fn what_has_no_room_is_shown_as_other_functions() {
+        let at = StackFrame {
+            function: FunctionId(0),
+            position: Position::UNKNOWN,
+        };
+        let mut others = 0;
+        // From no room at all to room for everything.
+        for left in (0..2_000).step_by(10) {
+            let mut builder = TraceBuilder {
+                budget: Budget::with_left(left),
+                ..TraceBuilder::default()
+            };
+            let mut stack_id = None;
+            for number in 0..6 {
+                let frame_id = builder.frame(at, &function("f", number % 3));
+                let is_known = builder.frame(at, &function("f", number % 3)) == frame_id;
+                assert!(is_known, "with {left} bytes");
+                others += u32::from(builder.is_other(frame_id));
+                let stack = builder.stack(stack_id, frame_id);
+                stack_id = Some(stack.unwrap_or_else(|| builder.other_stack()));
+            }
+            builder.sample(CrossProcessInstant::now(), stack_id, None);
+            let trace = builder.finish(SampleCounts::default());
+            let frames = trace.frames.iter();
+            let is_other = |frame: &&Frame| frame.name == OTHER_FUNCTIONS;
+            assert!(frames.filter(is_other).count() <= 1);
+            for frame in &trace.frames {
+                let resource = frame.resource_id.map_or(0, |id| id as usize + 1);
+                assert!(resource <= trace.resources.len(), "with {left} bytes");
+            }
+            for (id, stack) in trace.stacks.iter().enumerate() {
+                assert!((stack.frame_id as usize) < trace.frames.len());
+                assert!(stack.parent_id.is_none_or(|parent| (parent as usize) < id));
+            }
+            let has_all = left == 1_990;
+            assert!(trace.frames.len() == 3 || !has_all, "{:?}", trace.frames);
+            assert!(trace.stacks.len() == 6 || !has_all, "{:?}", trace.stacks);
+        }
+        assert!(others > 0);
     }
 
     #[test]

@@ -116,14 +116,11 @@ impl LastStack {
         for part in buffer.parts() {
             match part {
                 WalkedPart::Frame(frame) => {
-                    let Some(id) = self.seen.get_or_insert(&frame, realms) else {
-                        has_all = false;
-                        continue;
-                    };
-                    self.frames.push(StackFrame {
-                        function: id,
-                        position: frame.executing(),
-                    });
+                    let frame = self.seen.get_or_insert(&frame, realms);
+                    has_all &= frame.is_some();
+                    self.frames.extend(
+                        frame.map(|(function, position)| StackFrame { function, position }),
+                    );
                 },
                 WalkedPart::Same { .. } if !is_based => has_all = false,
                 WalkedPart::Same { first, count } => {

@@ -26,12 +26,12 @@ mod version;
 pub use context::{EngineContext, SampledContext};
 #[cfg(test)]
 pub use ffi::MOST_WORK;
-pub use ffi::{FrameKind, FramePlace, FunctionKey, Position};
+pub use ffi::{CUT, FrameKind, FramePlace, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::{NativeCode, prepare};
 pub use prefetch::NeededLines;
 pub use script_sources::{ScriptFacts, TakeSources};
-pub use sources::{Remembering, Resource, Resources, SourceNumber};
+pub use sources::{MAX_URL, Remembering, Resource, Resources, SourceNumber};
 pub use stack_buffer::{
     NewFunction, StackBuffer, WalkNumber, WalkOutcome, WalkedFrame, WalkedFunction, WalkedPart,
 };

@@ -146,4 +146,6 @@ pub struct SampleCounts {
     pub unwalkable: u64,
     /// Samples whose stack was deeper than [`max_stack_depth`](crate::preferences::max_stack_depth).
     pub truncated: u64,
+    /// Samples in which a frame stands for functions for which there was no room.
+    pub other: u64,
 }
