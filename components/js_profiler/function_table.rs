@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use js_profiler_traits::RealmId;
+use js_profiler_traits::{OTHER_FUNCTIONS, RealmId};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 
@@ -15,9 +15,6 @@ use crate::spidermonkey::{
     FrameKind, FunctionKey, KnownFunctions, NewFunction, Position, Resource, Resources,
     SourceNumber, WalkedFrame, WalkedFunction,
 };
-
-/// The name of what stands for functions for which there is no room.
-pub const OTHER_FUNCTIONS: &str = "(other functions)";
 
 /// Index of a function in the table of its event loop.
 #[derive(Clone, Copy, Debug, Eq, Hash, MallocSizeOf, PartialEq)]
@@ -127,6 +124,8 @@ pub struct FunctionTable {
     resources: Resources,
     /// For what is above.
     budget: Budget,
+    /// Whether there was no room for a function. No other one is added then, so that a walk with many of them reads no URLs.
+    is_full: bool,
     /// What stands for functions for which there is no room: for each realm whose pages may see them, and `None` for those
     /// that no page may see. There are only as many as realms with sessions, so these are not counted.
     others: FxHashMap<Option<RealmId>, FunctionId>,
@@ -162,6 +161,15 @@ impl FunctionTable {
 
     /// Adds a new function. `None` if there is no room for it.
     fn insert(&mut self, new: &NewFunction<'_>) -> Option<FunctionId> {
+        if self.is_full {
+            return None;
+        }
+        let inserted = self.insert_within_budget(new);
+        self.is_full = inserted.is_none();
+        inserted
+    }
+
+    fn insert_within_budget(&mut self, new: &NewFunction<'_>) -> Option<FunctionId> {
         let source = SourceNumber::of(&new.key());
         let resource = match source {
             Some(source) => Some(self.resources.of(source, &mut self.budget)?),

@@ -55,7 +55,6 @@ mod outcome;
 mod recorded_process;
 mod registry;
 mod reporter;
-mod room;
 mod sample;
 #[cfg(test)]
 mod sample_time;

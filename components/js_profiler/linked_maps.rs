@@ -12,10 +12,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use js_profiler_traits::recording::{MAX_MAP_BYTES, MAX_MAPS_BYTES, no_room_for_maps};
-use js_profiler_traits::{EventLoopId, RealmId};
+use js_profiler_traits::{EventLoopId, RealmId, Room};
 
 use crate::reporter::Reporter;
-use crate::room::Room;
 
 /// How long the end of a recording waits for maps.
 const LONGEST_WAIT_FOR_MAPS: Duration = Duration::from_secs(10);

@@ -23,14 +23,13 @@ use js_profiler_traits::recording::{
     EventLoopStatus, MAX_SOURCES_BYTES, PageAnswer, RecordingId, RecordingOptions, Report,
     SessionStatus, recording_interval,
 };
-use js_profiler_traits::{EventLoopId, preferences};
+use js_profiler_traits::{EventLoopId, Room, preferences};
 use log::warn;
 
 use crate::description::SharedDescription;
 use crate::failure::Failure;
 use crate::linked_maps::LinkedMaps;
 use crate::reporter::Reporter;
-use crate::room::Room;
 use crate::sampled_loop::SampledLoop;
 use crate::sampled_recording::SampledRecordingOptions;
 use crate::sampled_thread::SampledThread;

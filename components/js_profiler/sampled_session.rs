@@ -154,13 +154,13 @@ mod tests {
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
-    use js_profiler_traits::Marker;
     use js_profiler_traits::activity::Activity;
     use js_profiler_traits::recording::MissedReason;
+    use js_profiler_traits::{Marker, OTHER_FUNCTIONS};
     use servo_base::id::{Index, PipelineNamespaceId};
 
     use super::*;
-    use crate::function_table::{Function, FunctionId, OTHER_FUNCTIONS};
+    use crate::function_table::{Function, FunctionId};
     use crate::sample::{FunctionStack, StackFrame};
     use crate::sampled_activity::SampledActivity;
     use crate::spidermonkey::{FrameKind, Position, Resource};

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
+use js_profiler_traits::Room;
 use js_profiler_traits::recording::{
     LeftOut, MAX_SOURCE_BYTES, RecordedSource, Report, is_map_itself,
 };
@@ -18,7 +19,6 @@ use js_profiler_traits::recording::{
 use crate::description::SharedDescription;
 use crate::linked_maps::{FetchMap, LinkedMaps, MAX_LINK, MapHeaders};
 use crate::reporter::Reporter;
-use crate::room::Room;
 use crate::spidermonkey::{EngineContext, ScriptFacts, TakeSources};
 
 /// How many scripts without a text are named.

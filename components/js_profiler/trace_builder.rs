@@ -6,13 +6,13 @@
 
 use std::mem;
 
-use js_profiler_traits::{Frame, Marker, Sample, SampleCounts, Stack, Trace};
+use js_profiler_traits::{Frame, Marker, OTHER_FUNCTIONS, Sample, SampleCounts, Stack, Trace};
 use malloc_size_of_derive::MallocSizeOf;
 use rustc_hash::FxHashMap;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use crate::budget::Budget;
-use crate::function_table::{Function, OTHER_FUNCTIONS};
+use crate::function_table::Function;
 use crate::sample::StackFrame;
 use crate::spidermonkey::{Resource, SourceNumber};
 use crate::subscriber::StackTables;

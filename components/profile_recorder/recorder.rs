@@ -16,7 +16,7 @@ use js_profiler_traits::recording::{
     MAX_SOURCE_BYTES, MAX_SOURCES_BYTES, RecordedSource, RecordingId, RecordingOptions, Report,
     Request, Selection, is_map_itself, no_room_for_maps, recording_interval,
 };
-use js_profiler_traits::{EventLoopId, preferences};
+use js_profiler_traits::{EventLoopId, OTHER_FUNCTIONS, Room, preferences};
 use log::{debug, warn};
 use profile_formats::{RecordedBy, Recording};
 use servo_base::cross_process_instant::CrossProcessInstant;
@@ -58,6 +58,9 @@ const MAX_ANSWERS: usize = 1_000;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 const MIB: usize = 1 << 20;
+
+/// How many bytes the tables of a recording may take: with the texts of scripts and the source maps 1 GiB.
+const MAX_TABLES_BYTES: usize = 1024 * MIB - MAX_SOURCES_BYTES - MAX_MAPS_BYTES;
 
 /// How many refused connections are logged. There is a limit because anybody on this machine can try.
 const MAX_REFUSALS_TOLD: usize = 100;
@@ -141,6 +144,8 @@ struct UnderWay {
     sources_room: usize,
     /// How many bytes source maps may still take.
     maps_room: usize,
+    /// For the tables of all event loops.
+    tables_room: Arc<Room>,
     stopping: bool,
 }
 
@@ -334,6 +339,7 @@ impl Recorder {
                 time_origin: since_epoch.ok().map(|time| time.as_secs_f64() * 1_000.),
                 sources_room: MAX_SOURCES_BYTES,
                 maps_room: MAX_MAPS_BYTES,
+                tables_room: Arc::new(Room::of(MAX_TABLES_BYTES)),
                 stopping: false,
             };
             state.failures.clear();
@@ -442,6 +448,8 @@ impl Recorder {
         let late: Vec<_> = late.map(Process::late_notice).collect();
         let recording = state.recording.take()?;
         state.notices = state.tell_left_out(recording.options.sources);
+        let others = state.tell_others();
+        state.notices.extend(others);
         state.notices.extend(late);
         let finished: Vec<_> = state.processes.iter_mut().map(Process::take_kept).collect();
         state
@@ -627,6 +635,27 @@ impl State {
                 .get(&id.event_loop)
                 .filter(|kept| !kept.is_left_out())?;
             Some(scripts.notice(&named(id, &kept.label()), why, sources_were_wanted))
+        });
+        notices.collect()
+    }
+
+    /// In how many samples of each event loop functions had no room.
+    fn tell_others(&self) -> Vec<String> {
+        let processes = self.processes.iter();
+        let kept = processes.flat_map(|process| {
+            let of_process = process.kept.iter();
+            of_process.map(|(id, kept)| (process.event_loop_id(EventLoopId(*id)), kept))
+        });
+        let notices = kept.filter(|(_, kept)| !kept.is_left_out()).filter_map(|(id, kept)| {
+            let name = named(id, &kept.label());
+            let samples = match kept.others() {
+                0 => return None,
+                1 => "1 sample shows".to_owned(),
+                count => format!("{count} samples show"),
+            };
+            Some(format!(
+                "Event loop {name}: {samples} functions for which there was no room, as {OTHER_FUNCTIONS}."
+            ))
         });
         notices.collect()
     }
@@ -950,10 +979,10 @@ impl Process {
 
     fn take_chunk(&mut self, recording: &UnderWay, chunk: Chunk) -> Result<(), kept::Nonsense> {
         let event_loop = chunk.event_loop;
-        let kept = self
-            .kept
-            .entry(event_loop.0)
-            .or_insert_with(|| Kept::new(recording.options.kept, recording.start));
+        let kept = self.kept.entry(event_loop.0).or_insert_with(|| {
+            let room = recording.tables_room.clone();
+            Kept::new(recording.options.kept, recording.start, room)
+        });
         let was_full = kept.is_full();
         kept.add(chunk, CrossProcessInstant::now())?;
         if kept.is_full()

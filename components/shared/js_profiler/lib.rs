@@ -16,8 +16,10 @@ mod ids;
 mod options;
 pub mod preferences;
 pub mod recording;
+mod room;
 mod trace;
 
 pub use ids::{DocumentId, EventLoopId, RealmId, SessionId};
 pub use options::supported_interval;
-pub use trace::{Frame, Marker, Sample, SampleCounts, Stack, Trace};
+pub use room::Room;
+pub use trace::{Frame, Marker, OTHER_FUNCTIONS, Sample, SampleCounts, Stack, Trace};

@@ -129,6 +129,9 @@ impl Marker {
     }
 }
 
+/// The name of a frame that stands for functions for which there was no room.
+pub const OTHER_FUNCTIONS: &str = "(other functions)";
+
 /// How the ticks of a session or a recording went.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, MallocSizeOf, PartialEq, Serialize)]
 pub struct SampleCounts {

@@ -7,10 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fuzz_parts::{Kept, Wanted, kind};
 use ipc_channel::ipc::IpcMessage;
+use js_profiler_traits::Room;
 use js_profiler_traits::recording::Report;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
@@ -32,6 +34,8 @@ pub fn reports(input: &[u8]) -> bool {
         long_tasks: bit(2).then_some(Duration::from_millis(1)),
         without_page: None,
     };
+    // So little that a few rows fill it, or enough for all.
+    let room = Arc::new(Room::of(if bit(3) { 1024 } else { usize::MAX }));
     let (start, now) = (instant(START), instant(NOW));
     let mut event_loops: BTreeMap<u64, Kept> = BTreeMap::new();
     let mut is_accepted = !messages.is_empty();
@@ -45,7 +49,7 @@ pub fn reports(input: &[u8]) -> bool {
             Report::Chunk(chunk) => {
                 let kept = event_loops
                     .entry(chunk.event_loop.0)
-                    .or_insert_with(|| Kept::new(wanted, start));
+                    .or_insert_with(|| Kept::new(wanted, start, room.clone()));
                 let result = kept.add(*chunk, now);
                 check_kept(kept, wanted);
                 if let Err(nonsense) = result {

@@ -6,7 +6,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many bytes the texts of scripts, or the source maps, may still take in this process's part of a recording.
+/// How many bytes something may still take, such as the texts of scripts in a process's part of a recording.
+#[derive(Debug)]
 pub struct Room(AtomicUsize);
 
 impl Room {
