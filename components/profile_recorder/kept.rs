@@ -1138,7 +1138,7 @@ mod tests {
             ..Wanted::default()
         };
         let mut kept = Kept::new(of_last_second, at(0), room.clone());
-        let mut add = |kept: &mut Kept, chunk| kept.add(chunk, at(END));
+        let add = |kept: &mut Kept, chunk| kept.add(chunk, at(END));
         add(&mut kept, tables("leaf")).unwrap();
         add(&mut kept, samples([busy(1, Some(1))])).unwrap();
         let long = || tables(&"x".repeat(ROOM)).functions;

@@ -81,7 +81,7 @@ impl Resources {
         }
         let resource = Resource {
             source,
-            url: read(source).into(),
+            url: Arc::new(read(source)),
         };
         let bytes = size_of::<(SourceNumber, Resource)>() * 2 + resource.url.len();
         if !budget.take(bytes) {
@@ -89,6 +89,39 @@ impl Resources {
         }
         self.0.insert(source, resource.clone());
         Some(resource)
+    }
+}
+
+/// What the engine calls a source.
+struct SourceName<'a> {
+    /// As much of it as was wanted.
+    begin: &'a [u8],
+    /// The length of all of it, in bytes.
+    length: usize,
+    /// Whether it says what has made the source, and not where that is.
+    is_introduced: bool,
+}
+
+impl SourceName<'_> {
+    /// The URL of the source; empty if it did not come from one.
+    fn url(&self, is_wasm: bool) -> String {
+        match is_wasm {
+            // Behind the URL of the script that has made the module there is a space, and how.
+            true => match self.begin.iter().position(|&byte| byte == b' ') {
+                Some(end) => TextEncoding::Utf8.decode(&self.begin[..end]),
+                None => self.all(),
+            },
+            // The URL of the script that has called `eval` or `new Function` does not say where the code is.
+            false if self.is_introduced => String::new(),
+            false => self.all(),
+        }
+    }
+
+    fn all(&self) -> String {
+        match self.length > self.begin.len() {
+            true => TextEncoding::Utf8.decode_cut(self.begin),
+            false => TextEncoding::Utf8.decode(self.begin),
+        }
     }
 }
 
@@ -104,29 +137,23 @@ fn read(source: SourceNumber) -> String {
         whole: usize,
         is_introduced: bool,
     ) {
-        // SAFETY: the glue passes the pointer that it was given below, and a text of this length.
-        let (taken, name) = unsafe {
-            (
-                &mut *taken.cast::<Taken>(),
-                slice::from_raw_parts(name, length),
-            )
+        // SAFETY: the engine passes the pointer that it was given below, and a text of this length.
+        let (taken, begin) = unsafe {
+            let begin = slice::from_raw_parts(name, length);
+            (&mut *taken.cast::<Taken>(), begin)
         };
-        // What made a module from bytes: the URL of the script, a space, and how.
-        let name = match taken.is_wasm && is_introduced {
-            true => name.split(|&byte| byte == b' ').next().unwrap_or_default(),
-            false => name,
+        let name = SourceName {
+            begin,
+            length: whole,
+            is_introduced,
         };
-        let is_cut = name.len() == length && whole > length;
-        taken.url = match is_cut {
-            true => TextEncoding::Utf8.decode_cut(name),
-            false => TextEncoding::Utf8.decode(name),
-        };
+        taken.url = name.url(taken.is_wasm);
     }
     let mut taken = Taken {
         is_wasm: source.is_wasm,
         url: String::new(),
     };
-    // SAFETY: `take` has the type that is expected, and its argument is a `Taken`.
+    // SAFETY: `take` has the type that is expected, and its argument is a `Taken`. It stops no thread.
     unsafe {
         strobe_read_source(
             u8::from(source.is_wasm),
@@ -167,5 +194,62 @@ fn change(next: impl FnOnce(usize) -> usize) {
     if (before == 0) != (*count == 0) {
         // SAFETY: any thread may call it.
         unsafe { strobe_remember_sources(*count > 0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_a_source_is_in_its_name_and_is_cut_at_a_character() {
+        let url = |is_wasm, is_introduced, text: &str, length| {
+            let begin = &text.as_bytes()[..length];
+            let length = text.len();
+            let name = SourceName {
+                begin,
+                length,
+                is_introduced,
+            };
+            name.url(is_wasm)
+        };
+        let script = "https://a.example/é.js";
+        let length = script.len();
+        assert_eq!(url(false, false, script, length), script);
+        assert_eq!(url(true, false, script, length), script);
+        assert_eq!(
+            url(false, false, script, length - 1),
+            "https://a.example/é.j…"
+        );
+        for end in [19, 18] {
+            // Within the character, and before it.
+            assert_eq!(url(false, false, script, end), "https://a.example/…");
+        }
+        let made = "https://a.example/a.js line 3 > WebAssembly.Module";
+        assert_eq!(url(true, false, made, made.len()), "https://a.example/a.js");
+        assert_eq!(url(true, false, made, 30), "https://a.example/a.js");
+        let evaluated = "https://a.example/a.js line 3 > eval";
+        // The engine passes nothing of such a name.
+        assert_eq!(url(false, true, evaluated, 0), "");
+    }
+
+    #[test]
+    fn a_source_that_does_not_exist_has_no_url_and_is_read_once_for_each_event_loop() {
+        let source = SourceNumber {
+            is_wasm: false,
+            number: u32::MAX,
+        };
+        let mut resources = Resources::default();
+        let mut budget = Budget::with_left(100);
+        let first = resources.of(source, &mut budget).unwrap();
+        assert_eq!(*first.url, "");
+        let again = resources.of(source, &mut budget).unwrap();
+        assert!(Arc::ptr_eq(&first.url, &again.url));
+        let other = SourceNumber {
+            is_wasm: true,
+            ..source
+        };
+        let mut without_room = Budget::with_left(10);
+        assert!(resources.of(other, &mut without_room).is_none());
     }
 }
