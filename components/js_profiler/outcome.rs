@@ -18,6 +18,6 @@ pub enum Outcome {
     /// JavaScript was running, but its stack could not be walked. The stack is the part of the last walked
     /// one that is still there.
     Unwalkable,
-    /// The thread did not stop, for this reason. So there is no sample.
+    /// There is no sample, for this reason: the thread did not stop, or nothing is known of its stack.
     Missed(MissedReason),
 }

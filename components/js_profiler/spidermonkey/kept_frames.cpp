@@ -23,6 +23,7 @@ using strobe::CalleeOffset;
 using strobe::ContinuationAt;
 using strobe::Cost;
 using strobe::EndOfKeptInterpreterFrames;
+using strobe::IsOnOwnStack;
 using strobe::NativeFrames;
 using strobe::ReturnAddressOffset;
 using strobe::StackMemory;
@@ -101,8 +102,8 @@ class RunningContinuations {
 StrobeKept strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeNativeCode* code,
                              const StrobeFramePlace* places, size_t length, uint32_t* work_left) {
   Work work(work_left);
-  // The engine's handler of WebAssembly's traps runs on a stack of its own, and so does a continuation.
-  bool onOwnStack = stopped->sp >= stopped->stack_low && stopped->sp < stopped->stack_high;
+  // The engine's handler of WebAssembly's traps runs on a stack of its own, too.
+  bool onOwnStack = IsOnOwnStack(*stopped);
   StackMemory stack(onOwnStack ? stopped->sp : stopped->stack_low, stopped->stack_high);
   RunningContinuations continuations(cx, stack, work);
   size_t endOfInterpreter = EndOfKeptInterpreterFrames(cx, places, length, work);

@@ -13,12 +13,20 @@
 #include "vm/JSContext.h"
 #include "wasm/WasmStacks.h"
 
+#include "glue.h"
+
 namespace strobe {
 
 // Where the words of a JIT frame are, relative to its frame pointer: see jit_frames.cpp.
 constexpr uintptr_t ReturnAddressOffset = 8;
 constexpr uintptr_t DescriptorOffset = 16;
 constexpr uintptr_t CalleeOffset = 24;
+
+// Whether a thread runs on its own stack. It may also run on that of a continuation, or handle another signal. The stack
+// pointer may have any alignment.
+inline bool IsOnOwnStack(const StrobeStopped& stopped) {
+  return stopped.sp >= stopped.stack_low && stopped.sp < stopped.stack_high;
+}
 
 // The stack of a continuation that contains an address; null if there is none, or if the engine is changing its list. It
 // is mapped, whether it is in use or not.

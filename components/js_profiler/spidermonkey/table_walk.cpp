@@ -34,6 +34,7 @@ using namespace js;
 using strobe::CacheLine;
 using strobe::ContinuationAt;
 using strobe::Cost;
+using strobe::IsOnOwnStack;
 using strobe::JitCode;
 using strobe::JitCodeKind;
 using strobe::JitFrames;
@@ -132,8 +133,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   StackMemory own(stopped->stack_low, stopped->stack_high);
   uintptr_t low = stopped->sp;
   const wasm::ContStack* continuation = nullptr;
-  if (!own.isOwn(stopped->sp)) {
-    // On the stack of a continuation, or in a handler of another signal.
+  if (!IsOnOwnStack(*stopped)) {
     continuation = ContinuationAt(cx, stopped->sp);
     low = OwnStackBelow(cx, continuation, own, work);
     if (!low) {
