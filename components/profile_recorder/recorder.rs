@@ -644,7 +644,7 @@ impl State {
         let processes = self.processes.iter();
         let kept = processes.flat_map(|process| {
             let of_process = process.kept.iter();
-            of_process.map(|(id, kept)| (process.event_loop_id(EventLoopId(*id)), kept))
+            of_process.map(move |(id, kept)| (process.event_loop_id(EventLoopId(*id)), kept))
         });
         let notices = kept.filter(|(_, kept)| !kept.is_left_out()).filter_map(|(id, kept)| {
             let name = named(id, &kept.label());

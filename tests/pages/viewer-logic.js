@@ -113,14 +113,14 @@ const checks = {
     const at = time => strobe.gaps.at(loop, time, interval);
     // The second sample is late, and none before it is missing.
     same([10, 13.8, 13.9, 15, 16.9, 19, 20.9, 40, 41.9].map(time => at(time).index), [0, 0, 1, 2, 2, 3, 3, 4, 4]);
-    same(at(17), { before: 2, after: 3, from: 17, to: 19, missed: [1, 2, 0, 0] });
+    same(at(17), { before: 2, after: 3, from: 17, to: 19, missed: [1, 2, 0, 0, 0, 0] });
     same(strobe.gaps.whyOf(at(17)), "3 missed: 1 sampler late, 2 no processor for the thread");
     // Here samples were left out.
     same(at(24), { before: 3, after: 4, from: 21, to: 40 });
     same(strobe.gaps.whyOf(at(24)), "");
     // Before the first sample and after the last one.
     same([at(4), at(9.9)].map(({ from, to }) => [from, to]), [[4, 10], [4, 10]]);
-    same(at(42), { before: 4, after: 5, from: 42, to: 44, missed: [0, 0, 0, 120] });
+    same(at(42), { before: 4, after: 5, from: 42, to: 44, missed: [0, 0, 0, 120, 0, 0] });
     same(strobe.gaps.whyOf(at(42)), "120 missed: 120 walks before too long");
     same([at(3.9), at(44)], [null, null]);
     same([0, 1, 2, 3, 4].map(index => strobe.gaps.endOf(loop, index, interval)), [13.9, 15, 17, 21, 42]);
@@ -164,7 +164,7 @@ const checks = {
     data.processes[0].eventLoops[0].samples = { time: [], stack: [], activity: [] };
     const { loops: [loop], interval } = strobe.recording.decode(data);
     const { missed, ...gap } = strobe.gaps.at(loop, 20, interval);
-    same([gap, missed], [{ before: -1, after: 0, from: 4, to: 44 }, [4, 2, 0, 120]]);
+    same([gap, missed], [{ before: -1, after: 0, from: 4, to: 44 }, [4, 2, 0, 120, 0, 0]]);
   },
 
   "two paths meet where they are the same for the last time"() {
