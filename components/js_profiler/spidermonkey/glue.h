@@ -369,7 +369,7 @@ enum StrobeWalk : uint32_t {
 };
 
 // StrobeStack::work_left of one stop: the walk, and the search for frames that are kept if it gives no stack. By the costs in
-// work.h this is at most 1 ms. The longest stop is measured: see docs/performance.md.
+// work.h this is some 1 ms.
 constexpr uint32_t STROBE_MOST_WORK = 100000;
 
 // The hashes of StrobeKnownFunctions.

@@ -439,7 +439,7 @@ Walked JitFrames::emitCaller(const Link& link) {
     }
     return Walked::Done;
   }
-  if (!work_.take(Cost::New)) {
+  if (!takeNew(link.returnAddress)) {
     return tooMuch();
   }
   StackWriter::Mark before = writer_.mark();
@@ -453,6 +453,17 @@ Walked JitFrames::emitCaller(const Link& link) {
     }
   }
   return walked;
+}
+
+// Only for the first frame with a return address: the code of the next one is found at once. So a deep recursion of functions
+// that no walk knows, such as those that no page may see, takes as little as others.
+bool JitFrames::takeNew(uintptr_t returnAddress) {
+  uintptr_t& last = newReturns_[(returnAddress >> 2) % KeptNewReturns];
+  if (last == returnAddress) {
+    return true;
+  }
+  last = returnAddress;
+  return work_.take(Cost::New);
 }
 
 CallSites::Key JitFrames::callSiteOf(uintptr_t returnAddress, uintptr_t callee) const {

@@ -63,6 +63,9 @@ class JitFrames {
   StrobeWalk failure_ = STROBE_WALK_INCONSISTENT;
   static constexpr size_t KeptWasmCalls = 16;
   WasmCall wasmCalls_[KeptWasmCalls] = {};
+  // Return addresses of frames that were found for the first time.
+  static constexpr size_t KeptNewReturns = 16;
+  uintptr_t newReturns_[KeptNewReturns] = {};
   bool hasEntry_ = false;
   StrobeRegisters entry_ = {};
   // The register in which the Baseline interpreter has what it executes, of a thread that was stopped there.
@@ -165,6 +168,8 @@ class JitFrames {
                     bool leaf) const;
   // Writes the functions of the frame that a link leads to. It must be on the stack.
   Walked emitCaller(const Link& link);
+  // Takes the work for a frame that earlier walks have not found. False if too little is left.
+  bool takeNew(uintptr_t returnAddress);
   CallSites::Key callSiteOf(uintptr_t returnAddress, uintptr_t callee) const;
   // Makes the processor load what the walk of the next `Ahead` frames will read, all at once. `link` leads to the first
   // of them. This changes nothing but the time that the walk takes.

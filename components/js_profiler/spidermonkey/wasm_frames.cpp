@@ -4,7 +4,6 @@
 
 #include "jit_frames.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "jit/Registers.h"

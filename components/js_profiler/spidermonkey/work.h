@@ -11,8 +11,7 @@
 
 namespace strobe {
 
-// What a step costs, in units of some 10 ns on an idle machine when the processor's caches have nothing of it. `bench
-// stops --depths` measures each kind of step by itself: see docs/performance.md.
+// What a step costs, in units of some 10 ns on an idle machine when the processor's caches have nothing of it.
 enum class Cost : uint32_t {
   // One word or pointer is compared: a frame in a list, a place of an earlier walk, a frame that is the same as before.
   Look = 1,
@@ -22,7 +21,7 @@ enum class Cost : uint32_t {
   Wasm = 15,
   // A frame of native code: a table for unwinding.
   Native = 30,
-  // A frame of JIT code that is found for the first time.
+  // The first frame of JIT code with a return address that no walk knows.
   New = 40,
 };
 
