@@ -187,6 +187,10 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, uintptr_t ca
 }
 
 Walked JitFrames::fromWasmRegisters(const StrobeRegisters& registers, const StrobeStopped& stopped) {
+  // While stacks are switched, the stack pointer and the frame pointer are the other stack's already.
+  if (mayHaveContinuations() && IsSwitchOfStacks(reinterpret_cast<const uint8_t*>(registers.pc))) {
+    return elsewhere("stacks are being switched");
+  }
   wasm::RegisterState state;
   state.pc = reinterpret_cast<void*>(registers.pc);
   state.sp = reinterpret_cast<void*>(registers.sp);
@@ -200,10 +204,6 @@ Walked JitFrames::fromWasmRegisters(const StrobeRegisters& registers, const Stro
   if (!stack_.contains(registers.sp, 2 * sizeof(uintptr_t)) || !stack_.contains(registers.fp, 2 * sizeof(uintptr_t)) ||
       !wasm::StartUnwinding(state, &unwound, &unwoundCaller)) {
     return contradict("WebAssembly is between two frames");
-  }
-  // While stacks are switched, the stack pointer and the frame pointer are the other stack's already.
-  if (mayHaveContinuations() && IsSwitchOfStacks(reinterpret_cast<const uint8_t*>(registers.pc))) {
-    return elsewhere("stacks are being switched");
   }
   return fromWasm(reinterpret_cast<uintptr_t>(unwound.pc), reinterpret_cast<uintptr_t>(unwound.fp), 0);
 }
