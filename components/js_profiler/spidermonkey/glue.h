@@ -19,7 +19,7 @@ class JSObject;
 extern "C" {
 void strobe_remember_sources(bool remember);
 bool strobe_read_source(uint8_t kind, uint32_t number, size_t most,
-                        void (*take)(void* taker, const uint8_t* name, size_t length, size_t whole, bool isIntroduced),
+                        void (*take)(void* taker, const uint8_t* name, size_t length, size_t whole, bool is_introduced),
                         void* taker);
 }
 

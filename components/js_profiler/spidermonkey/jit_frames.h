@@ -44,6 +44,8 @@ struct WasmCall {
   // Whether there is a call site, and whether it may call another instance: then both instances are in the callee's frame.
   bool isCall;
   bool isCrossInstance;
+  // Whether it is where a function has left its frame for one of another instance: only registers are restored there.
+  bool isReturnStub;
   uint32_t bytecode;
 };
 

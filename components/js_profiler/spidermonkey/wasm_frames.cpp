@@ -23,12 +23,13 @@ namespace strobe {
 const WasmCall& JitFrames::wasmCallAt(uintptr_t returnAddress) {
   WasmCall& call = wasmCalls_[(returnAddress >> 2) % KeptWasmCalls];
   if (call.returnAddress != returnAddress) {
-    call = {returnAddress, nullptr, nullptr, false, false, 0};
+    call = {returnAddress, nullptr, nullptr, false, false, false, 0};
     call.block = wasm::LookupCodeBlock(reinterpret_cast<void*>(returnAddress), &call.range);
     wasm::CallSite site;
     if (call.block && call.block->code->lookupCallSite(reinterpret_cast<void*>(returnAddress), &site)) {
       call.isCall = true;
       call.isCrossInstance = site.mightBeCrossInstance();
+      call.isReturnStub = site.isReturnStub();
       call.bytecode = site.lineOrBytecode();
     }
   }
@@ -166,7 +167,8 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, uintptr_t ca
       instance = holdsWasmFrame(callee) ? reinterpret_cast<wasm::FrameWithInstances*>(callee)->callerInstance() : nullptr;
     }
     uintptr_t returnAddress = stack_.word(*fp + ReturnAddressOffset);
-    if (call.range->isFunction()) {
+    // A function that has left its frame for a tail call is on the stack no more, although a stub in its code is.
+    if (call.range->isFunction() && !call.isReturnStub) {
       if (!instance) {
         instance = instanceOf(*fp);
       }
