@@ -243,6 +243,7 @@ fn media_type(path: &str) -> &'static str {
         Some("js") => "text/javascript; charset=utf-8",
         Some("json" | "map") => "application/json",
         Some("css") => "text/css; charset=utf-8",
+        Some("wasm") => "application/wasm",
         _ => panic!("the media type of {path} is not known here"),
     }
 }

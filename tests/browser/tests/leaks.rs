@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
-use browser_tests::{Frame, Sample, Site, Trace, Visit, report, repository};
+use browser_tests::{Frame, Sample, Site, SiteContent, Trace, Visit, report, repository};
 use serde_json::Value;
 
 /// The page in tests/pages/leaks that has the cases.
@@ -20,11 +20,11 @@ struct Group {
     cases: &'static [Case],
 }
 
-struct Case {
-    name: &'static str,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
     /// The stacks while the case's code runs, from `visible` on. The first one must be seen, the others may be.
     /// `-` stands for no stack at all, built-ins are in brackets, and `name*3` is recursion.
-    stacks: &'static [&'static str],
+    pub(crate) stacks: &'static [&'static str],
 }
 
 const fn case(name: &'static str, stacks: &'static [&'static str]) -> Case {
@@ -401,16 +401,16 @@ const MARGIN: f64 = 1.;
 
 /// What was found in a case.
 #[derive(Default)]
-struct Found {
+pub(crate) struct Found {
     samples: usize,
     /// Samples with only a part of a stack.
     parts: usize,
-    wrong: Vec<String>,
+    pub(crate) wrong: Vec<String>,
 }
 
 impl Case {
     /// Checks the page's result for this case.
-    fn check(&self, result: &Value) -> Found {
+    pub(crate) fn check(&self, result: &Value) -> Found {
         let mut wrong = Vec::new();
         if let Some(error) = result.get("error") {
             wrong.push(format!("the page failed: {error}"));
@@ -608,10 +608,13 @@ impl Group {
 /// A site whose pages may profile, and whose responses have the headers that requests ask for. Code is compiled
 /// from the beginning, so that it is known what is inlined.
 fn site() -> Site {
+    content().serve()
+}
+
+pub(crate) fn content() -> SiteContent {
     Site::plain()
         .header_of_all("Document-Policy", "js-profiling-mode=eager")
         .headers_by_query()
-        .serve()
 }
 
 #[test]
