@@ -7,10 +7,10 @@
 //! A cell is who makes code, how that is scheduled, and where. In each cell two scripts do the same in one document: that of the
 //! other origin, whose code may not be shown, and then the page's own, whose code must be.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use browser_tests::{Site, SiteContent, report, repository};
+use browser_tests::{Site, SiteContent, Trace, report, repository};
 use serde_json::{Value, json};
 
 use crate::leaks::{Case, content};
@@ -454,4 +454,49 @@ fn the_product_is_as_large_as_it_must_be() {
         security.contains(&said),
         "docs/security.md does not say {said:?}"
     );
+}
+
+/// The page's own frames below hidden WebAssembly, by the depths of both.
+#[test]
+fn the_depth_of_hidden_web_assembly_does_not_show() {
+    let other = Site::plain().serve();
+    let site = content().serve();
+    let page = format!("/leaks/depth.html?other={}", other.origin());
+    let results = site.visit(&page).run();
+    let mut failures = Vec::new();
+    let cases = results.as_array().expect("a list");
+    for case in cases {
+        let (made, hidden, own) = (&case["made"], &case["hiddenDepth"], &case["ownDepth"]);
+        let trace = Trace::read(&case["trace"]);
+        let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
+        for window in case["windows"].as_array().expect("a list") {
+            let [start, end] = [0, 1].map(|at| window[at].as_f64().expect("a time"));
+            for sample in trace.samples_between(start + 1., end - 1.) {
+                let labels = trace.labels(sample);
+                let count = labels.iter().filter(|label| **label == "ownRecurse");
+                *seen.entry(count.count()).or_default() += 1;
+            }
+        }
+        // A few samples fall on the page's own code before and after the calls.
+        let most = seen.iter().max_by_key(|(_, count)| **count);
+        let most = most.map(|(depth, _)| *depth as u64);
+        let is_shown = case["trace"].to_string().contains("hidden");
+        if most != own.as_u64() || is_shown {
+            failures.push(format!(
+                "{hidden} frames, made by {made}, on {own} of the page's: samples by the number of the page's: {seen:?}, \
+                 {}",
+                if is_shown { "the hidden functions are shown" } else { "none is shown" }
+            ));
+        }
+    }
+    for failure in &failures {
+        report(failure);
+    }
+    report(&format!(
+        "depth: {} of {} cells fail",
+        failures.len(),
+        cases.len()
+    ));
+    assert_eq!(cases.len(), 36);
+    assert!(failures.is_empty(), "{} failures", failures.len());
 }
