@@ -13,6 +13,7 @@ mod buffer;
 mod clients;
 mod coexistence;
 mod command_line;
+mod continuations;
 mod demo;
 mod dom_operations;
 mod ending;

@@ -1,0 +1,112 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The stacks of WebAssembly that runs on a stack of its own, because it may be suspended.
+
+use std::collections::BTreeMap;
+
+use browser_tests::{Trace, alone, report, visit_allowed};
+
+/// Each shape, and its stacks from the root to the leaf, without the functions of the test below `drive`. What is resumed has
+/// no caller.
+const SHAPES: &[(&str, &[&str])] = &[
+    ("resumedAtOnce", &["resumedAtOnce"]),
+    ("resumedAfterJobs", &["resumedAfterJobs"]),
+    (
+        "beforeItIsSuspended",
+        &["drive > (anonymous) > beforeItIsSuspended"],
+    ),
+    ("resumedByRejection", &["resumedByRejection"]),
+    ("afterCollections", &["afterCollections"]),
+    (
+        "nested",
+        &["drive > (anonymous) > nested > callsInner > spin"],
+    ),
+    ("callsScript", &["callsScript > busy"]),
+    ("tailCall", &["spin"]),
+    ("inTurn", &["oneInTurn", "otherInTurn"]),
+    ("recursion", &["recursion*21"]),
+];
+
+/// The least share of a shape's samples that have one of its stacks, in percent. The rest is the test's own functions, and what
+/// the engine does between them.
+const LEAST_RIGHT: usize = 85;
+
+/// The largest share of all samples without a stack, in percent.
+const MOST_MISSED: usize = 2;
+
+/// A shape whose time is also spent in other functions.
+const MIXED: &[&str] = &["afterCollections"];
+
+fn shown(labels: &[&str]) -> String {
+    let from = labels.iter().position(|label| *label == "drive");
+    let mut runs: Vec<(&str, usize)> = Vec::new();
+    for label in &labels[from.unwrap_or(0)..] {
+        match runs.last_mut() {
+            Some((last, count)) if last == label => *count += 1,
+            _ => runs.push((label, 1)),
+        }
+    }
+    let runs: Vec<_> = runs
+        .into_iter()
+        .map(|(label, count)| match count {
+            1 => label.to_owned(),
+            _ => format!("{label}*{count}"),
+        })
+        .collect();
+    runs.join(" > ")
+}
+
+#[test]
+fn every_shape_of_a_continuation_has_its_stacks() {
+    let _alone = alone();
+    let results = visit_allowed("/continuations.html");
+    assert_eq!(results.as_object().expect("an object").len(), SHAPES.len());
+    let mut failures = Vec::new();
+    let (mut all, mut all_missed) = (0, 0);
+    for (shape, stacks) in SHAPES {
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for round in results[shape].as_array().expect("a list") {
+            let trace = Trace::read(&round["trace"]);
+            let [start, end] = ["start", "end"].map(|key| round[key].as_f64().expect("a time"));
+            for sample in trace.samples_between(start, end) {
+                *seen.entry(shown(&trace.labels(sample))).or_default() += 1;
+            }
+        }
+        let samples: usize = seen.values().sum();
+        let count = |stack: &str| seen.get(stack).copied().unwrap_or(0);
+        let missed = count("");
+        let right: usize = stacks.iter().map(|stack| count(stack)).sum();
+        all += samples;
+        all_missed += missed;
+        // The functions of WebAssembly are in no other stack: one with them was kept, or is a part.
+        let false_ones: usize = seen
+            .iter()
+            .filter(|(stack, _)| !stacks.iter().any(|known| known.starts_with(stack.as_str())))
+            .filter(|(stack, _)| stacks.iter().any(|known| stack.contains(known)))
+            .map(|(_, count)| count)
+            .sum();
+        let least = if MIXED.contains(shape) {
+            30
+        } else {
+            LEAST_RIGHT
+        };
+        let each = stacks.iter().all(|stack| count(stack) > 0);
+        if samples == 0 || !each || false_ones > 0 || right * 100 < samples * least {
+            failures.push(format!(
+                "{shape}: {right} of {samples} samples are right, {false_ones} are false, {missed} have no stack: {seen:?}"
+            ));
+        }
+    }
+    report(&format!(
+        "continuations: {all_missed} of {all} samples have no stack"
+    ));
+    if all_missed * 100 > all * MOST_MISSED {
+        failures.push(format!("{all_missed} of {all} samples have no stack"));
+    }
+    for failure in &failures {
+        report(failure);
+    }
+    assert!(failures.is_empty(), "{} failures", failures.len());
+}
