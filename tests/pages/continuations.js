@@ -11,7 +11,8 @@ const COLD_MILLISECONDS = 60;
 const HOT_MILLISECONDS = 150;
 const LEAST_SAMPLES = 40;
 const MOST_ROUNDS = 20;
-const LONG = 500_000;
+// Some milliseconds, so that few samples are taken before and after.
+const LONG = 5_000_000;
 const DEPTH = 20;
 
 const AT_ONCE = 0;

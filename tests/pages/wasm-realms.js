@@ -7,7 +7,8 @@
 // Two realms have instances of one module, and a function of one instance calls a function of the other, in every way.
 
 const TIME = 120;
-const LONG = 500_000;
+// Some milliseconds, so that hardly a sample is taken between two calls.
+const LONG = 5_000_000;
 
 // Functions of two numbers: they call one of the other instance with the first number, and count the second one down, before
 // that (tail calls) or after it.
