@@ -19,6 +19,7 @@ from .figures import judge, report
 from .floor import floor
 from .generated_script import Prepared, bundles, hot_functions
 from .hooks import hooks
+from .hostile import hostile
 from .real import chosen, real
 from .soak import soak
 from .stops import stops
@@ -91,6 +92,8 @@ def bench(options: argparse.Namespace):
         accuracy(binary, saved, options.seconds)
     elif options.suite == "stops":
         stops(binary, saved, options.seconds)
+    elif options.suite == "hostile":
+        hostile(binary, saved, options.seconds, options.page)
     elif options.suite == "workers":
         workers(binary, saved, options.seconds)
     elif options.suite == "real":

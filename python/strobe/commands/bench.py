@@ -182,6 +182,19 @@ def add_arguments(parser: argparse.ArgumentParser):
     stops.add_argument(
         "--seconds", metavar="N", type=amount, default=20.0, help="how long to sample at each depth (default: 20)"
     )
+    hostile = add_suite(
+        "hostile",
+        "pages that try to hold up whoever profiles or records them",
+        "Their names, URLs and stacks have any size. Each page is compared with the same one with short names. Needs an "
+        "idle machine. Fails if a limit named below its table is missed: the longest stop, the memory for a function, "
+        "and the time from a signal to the file of a recording.",
+    )
+    hostile.add_argument(
+        "--seconds", metavar="N", type=amount, default=5.0, help="how long to sample each page (default: 5)"
+    )
+    hostile.add_argument(
+        "--page", metavar="NAME", action="append", default=[], help="measure only this page; may be repeated"
+    )
     workers = add_suite(
         "workers",
         "32 workers with a profiler each, started and terminated at random",
