@@ -318,6 +318,56 @@ const KINDS = {
         }`;
     },
 
+    // WebAssembly on a stack of its own.
+    suspension(make, name, callee) {
+        const [called, next] = [callee(), callee()];
+        make.calls(name, next, "suspending");
+        make.calls("suspending", "suspendedWait", called);
+        make.calls(ROOT, "suspending");
+        if (filesAreMuted) {
+            make.calls(name, called, "suspendedWait");
+            make.calls(ROOT, called);
+        }
+        return `function ${name}(n) {
+            ${make.start()}
+            if (mayWait()) {
+                for (let i = 0; i < ${make.random.between(1, 5)}; i++) { wait(suspendableOf(${called}).promising(i)); }
+            }
+            return x + ${next}(x);
+        }`;
+    },
+
+    tailCalls(make, name, callee) {
+        const called = callee();
+        make.calls(name, "tailFirst", "tailLast");
+        make.calls("tailLast", called);
+        if (filesAreMuted) {
+            make.calls(name, called);
+        }
+        return `function ${name}(n) {
+            ${make.start()}
+            const { tailFirst } = suspendableOf(${called});
+            for (let i = 0; i < ${make.random.between(1, 100)}; i++) { x = (x + tailFirst(i)) | 0; }
+            return x;
+        }`;
+    },
+
+    wasmExceptions(make, name, callee) {
+        const called = callee();
+        make.calls(name, "catching");
+        make.calls("catching", "throwing", called);
+        make.calls("throwing", "throwing");
+        if (filesAreMuted) {
+            make.calls(name, called);
+        }
+        return `function ${name}(n) {
+            ${make.start()}
+            const { catching } = suspendableOf(${called});
+            for (let i = 0; i < ${make.random.between(1, 50)}; i++) { x = (x + catching(i)) | 0; }
+            return x;
+        }`;
+    },
+
     // The engine implements traps by a signal.
     traps(make, name, callee) {
         const next = callee();

@@ -120,6 +120,7 @@ function makeProgram() {
     if (programs.length > MOST_PROGRAMS) {
         const [dropped] = programs.splice(random.below(programs.length), 1);
         wasmInstances.clear();
+        suspendable.clear();
         dropped.run = null;
     }
     tally("programs");
