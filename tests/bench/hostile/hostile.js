@@ -138,10 +138,11 @@ async function run(call, milliseconds) {
     }
 }
 
-// How many samples have a stack, and the number of functions in them.
-function summary(trace) {
-    const stacks = trace.samples.filter(({ stackId }) => stackId !== undefined).length;
-    return { samples: trace.samples.length, stacks, frames: trace.frames.length };
+// How many samples until `end` have a stack, and the number of functions in them.
+function summary(trace, end) {
+    const samples = trace.samples.filter(({ timestamp }) => timestamp <= end);
+    const stacks = samples.filter(({ stackId }) => stackId !== undefined).length;
+    return { samples: samples.length, stacks, frames: trace.frames.length };
 }
 
 runMeasurement(async () => {
@@ -154,6 +155,7 @@ runMeasurement(async () => {
     await checkpoint("start");
     const profiler = new Profiler(OPTIONS);
     await run(call, SECONDS * 1000);
+    const end = performance.now();
     await checkpoint("end");
-    return { functions, ...summary(await profiler.stop()) };
+    return { functions, ...summary(await profiler.stop(), end) };
 });

@@ -90,7 +90,10 @@
     return Array.prototype.map.bind(array, call);
   }
 
-  const ofText = (realm, call) => ({ call, made: () => first(() => realm.made) });
+  // What was scheduled for the cell before may still come.
+  const madeIn = (realm, name) => first(() => realm.made?.name === name ? realm.made : null);
+
+  const ofText = (realm, name, call) => ({ call, made: () => madeIn(realm, name) });
 
   const newTable = realm => new realm.WebAssembly.Table({ initial: 1, element: "anyfunc" });
 
@@ -127,9 +130,9 @@
   }
 
   // A script that is put into the document.
-  function element(realm, attributes) {
+  function element(realm, name, attributes) {
     const script = Object.assign(realm.document.createElement("script"), attributes);
-    return ofText(realm, exactly(realm.Node.prototype.appendChild, realm.document.documentElement, script));
+    return ofText(realm, name, exactly(realm.Node.prototype.appendChild, realm.document.documentElement, script));
   }
 
   const urlOf = (realm, text) =>
@@ -137,7 +140,7 @@
 
   // Each takes the global of the realm in which code is made, and the name of the function that is made.
   const makers = {
-    "eval": (realm, name) => ofText(realm, realm.eval.bind(null, textOf(name))),
+    "eval": (realm, name) => ofText(realm, name, realm.eval.bind(null, textOf(name))),
     "Function": (realm, name) => {
       const results = [];
       return {
@@ -148,13 +151,13 @@
         },
       };
     },
-    "timer text": (realm, name) => ofText(realm, exactly(realm.setTimeout, realm, textOf(name))),
+    "timer text": (realm, name) => ofText(realm, name, exactly(realm.setTimeout, realm, textOf(name))),
     "interval text": (realm, name) => {
       const results = [];
       return {
         call: collecting(exactly(realm.setInterval, realm, textOf(name)), 0, results),
         made: async () => {
-          const made = await first(() => realm.made);
+          const made = await madeIn(realm, name);
           realm.clearInterval(results[0]);
           return made;
         },
@@ -186,19 +189,19 @@
         },
       };
     },
-    "script element": (realm, name) => element(realm, { text: textOf(name) }),
-    "data: script": (realm, name) => element(realm, { src: `data:text/javascript,${encodeURIComponent(textOf(name))}` }),
-    "blob: script": (realm, name) => element(realm, { src: urlOf(realm, textOf(name)) }),
-    "module element": (realm, name) => element(realm, { type: "module", text: textOf(name) }),
+    "script element": (realm, name) => element(realm, name, { text: textOf(name) }),
+    "data: script": (realm, name) => element(realm, name, { src: `data:text/javascript,${encodeURIComponent(textOf(name))}` }),
+    "blob: script": (realm, name) => element(realm, name, { src: urlOf(realm, textOf(name)) }),
+    "module element": (realm, name) => element(realm, name, { type: "module", text: textOf(name) }),
     "import()": (realm, name) => {
       const url = urlOf(realm, textOf(name));
-      return ofText(realm, () => { import(url); });
+      return ofText(realm, name, () => { import(url); });
     },
     "javascript: URL": (realm, name) => {
       const link = realm.document.createElement("a");
       link.href = `javascript:void(${encodeURIComponent(textOf(name))})`;
       realm.document.documentElement.append(link);
-      return ofText(realm, exactly(realm.HTMLElement.prototype.click, link));
+      return ofText(realm, name, exactly(realm.HTMLElement.prototype.click, link));
     },
   };
 
