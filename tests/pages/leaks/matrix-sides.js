@@ -14,7 +14,7 @@
   // How long to wait for code that was scheduled.
   const MADE_IN_TIME = 5_000;
 
-  // Messages of ports that are garbage may be lost.
+  // So that no port of a cell is garbage before its message comes.
   const ports = [];
 
   // Waits for the next task.
