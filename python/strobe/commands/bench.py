@@ -185,9 +185,9 @@ def add_arguments(parser: argparse.ArgumentParser):
     hostile = add_suite(
         "hostile",
         "pages that try to hold up whoever profiles or records them",
-        "Their names, URLs and stacks have any size. Each page is compared with the same one with short names. Needs an "
-        "idle machine. Fails if a limit named below its table is missed: the longest stop, the memory for a function, "
-        "and the time from a signal to the file of a recording.",
+        "Their names, URLs and stacks have any size. Each page is compared with the same one with short names. "
+        "Needs an idle machine. Fails if a limit named below its table is missed: the longest stop, the memory for a "
+        "function, and the time from a signal to the file of a recording.",
     )
     hostile.add_argument(
         "--seconds", metavar="N", type=amount, default=5.0, help="how long to sample each page (default: 5)"
