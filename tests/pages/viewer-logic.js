@@ -593,7 +593,7 @@ const checks = {
     brokenMissed(missed => { missed.end[3] = 39999; }, "end[3]: 39999 is before 40000");
     brokenMissed(missed => { missed.start[2] = 16000; }, "start[2]: 16000 is before 19000");
     brokenMissed(missed => { missed.samples[1] = 0; }, "samples[1]: 0");
-    brokenMissed(missed => { missed.why[1] = 4; }, "why[1]: 4 is not a reason");
+    brokenMissed(missed => { missed.why[1] = 250; }, "why[1]: 250 is not a reason");
     const brokenPlaces = (change, expected) => {
       const copy = withPlaces();
       change(copy);
