@@ -11,6 +11,7 @@ import { join } from "node:path";
 import * as devtools from "./devtools.mjs";
 import * as firefox from "./firefox.mjs";
 import { functionKey, isStackless, lineKey, readLabel, withoutPlace } from "./labels.mjs";
+import * as profilerCli from "./profiler-cli.mjs";
 import * as speedscope from "./speedscope.mjs";
 import { entryOf } from "./totals.mjs";
 
@@ -26,6 +27,7 @@ const CHECKS = [
   [`speedscope ${speedscope.version}`, "collapsed-lines", checkCollapsedLines],
   [`DevTools ${devtools.version}`, "cpuprofile", checkCpuprofileInDevTools],
   ["the Firefox Profiler's format", "firefox", checkFirefox],
+  [`profiler-cli ${profilerCli.version}`, "firefox", checkFirefoxByItsOwnCode],
 ];
 
 const folder = process.argv[2];
@@ -175,12 +177,45 @@ function checkFirefox(text, { eventLoops }) {
   for (const thread of profile.threads) {
     // Samples are in the order of their times.
     const expected = eventLoops[Number(thread.tid) - 1];
-    const found = firefox.totals(thread);
+    const found = firefox.totals(thread, profile.shared);
     const place = `thread ${thread.tid}`;
     same(`${place}: samples`, found.samples, expected.samples);
     same(`${place}: samples with a stack`, found.withStack, expected.withStack);
     sameFunctions(place, found.functions, expected.functions);
     sameLines(place, found.lines, expected.lines);
+  }
+}
+
+/** The front end's own code: the samples of each function. */
+function checkFirefoxByItsOwnCode(text, { file, eventLoops }) {
+  const { shared, threads } = JSON.parse(text);
+  const keys = firefox.keysOfFunctions(shared);
+  const all = profilerCli.functionsOfThreads(join(folder, file));
+  same("threads", all.length, threads.length);
+  for (const [index, functions] of all.entries()) {
+    const found = new Map();
+    const several = new Set();
+    for (const { functionIndex, name, selfSamples, totalSamples } of functions) {
+      // What is before the last ! is taken for a library.
+      const own = shared.stringArray[shared.funcTable.name[functionIndex]];
+      same(`the end of the name of function ${functionIndex}`, own.endsWith(name), true);
+      const key = keys[functionIndex];
+      if (key === null) {
+        continue;
+      }
+      if (found.has(key)) {
+        several.add(key);
+      }
+      const entry = entryOf(found, key);
+      entry.itself += selfSamples;
+      entry.total += totalSamples;
+    }
+    const { functions: expected } = eventLoops[Number(threads[index].tid) - 1];
+    sameFunctions(`thread ${index}`, found, expected, ["itself"]);
+    // Functions of several kinds may have one name and place, and may call each other.
+    const isOne = (key) => !several.has(key);
+    const ofOne = [...found].filter(([key]) => isOne(key));
+    sameFunctions(`thread ${index}`, new Map(ofOne), expected.filter((entry) => isOne(functionKey(entry))), ["total"]);
   }
 }
 

@@ -2,12 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-// Checks what the Firefox Profiler, whose front end is in no registry, takes for granted about a processed profile:
+// Checks what the Firefox Profiler takes for granted about a processed profile. `profiler-cli.mjs` runs its own code, which
+// does not say what it takes for granted:
 // https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
 
 import { functionKey, isStackless, lineKey, readLabel, readName } from "./labels.mjs";
 
-const VERSION = 55;
+const VERSION = 70;
 
 // https://github.com/firefox-devtools/profiler/blob/main/src/utils/colors.ts
 const COLORS = new Set([
@@ -44,7 +45,7 @@ const INTERVAL = 1;
 
 /** Throws an Error with the place where the profile is wrong. */
 export function check(profile) {
-  const { meta, threads } = profile;
+  const { meta, shared, threads } = profile;
   ensure(meta.preprocessedProfileVersion === VERSION, "meta.preprocessedProfileVersion");
   for (const name of ["interval", "startTime", "processType", "version"]) {
     ensure(Number.isFinite(meta[name]), `meta.${name}`);
@@ -72,7 +73,8 @@ export function check(profile) {
   }
   const tids = threads.map(({ tid }) => tid);
   ensure(new Set(tids).size === tids.length, "a tid is there twice");
-  threads.forEach((thread, index) => checkThread(thread, meta.categories, schemas, `threads[${index}]`));
+  checkShared(shared, meta.categories);
+  threads.forEach((thread, index) => checkThread(thread, shared, meta.categories, schemas, `threads[${index}]`));
 }
 
 function checkCategories(categories) {
@@ -115,8 +117,66 @@ function checkSchemas(list) {
   return schemas;
 }
 
-function checkThread(thread, categories, schemas, place) {
-  const { samples, stackTable, frameTable, funcTable, resourceTable, nativeSymbols, markers, stringArray } = thread;
+function checkShared(shared, categories) {
+  const { stackTable, frameTable, funcTable, resourceTable, nativeSymbols, stringArray } = shared;
+  const { sources, sourceLocationTable } = shared;
+  ensure(
+    stringArray.every((string) => typeof string === "string"),
+    "shared.stringArray",
+  );
+  const table = (value, name, columns) => checkColumns(value, columns, `shared.${name}`);
+  const isString = isIndexOf(stringArray.length);
+  const isWhole = (value) => Number.isInteger(value);
+  const isFlag = (value) => typeof value === "boolean";
+  const isNone = (value) => value === -1;
+  table(stackTable, "stackTable", {
+    frame: isIndexOf(frameTable.length),
+    prefixOffset: (value, index) => Number.isInteger(value) && value >= 0 && value <= index,
+  });
+  table(frameTable, "frameTable", {
+    address: isWhole,
+    lib: isNone,
+    inlineDepth: isWhole,
+    category: orNull(isIndexOf(categories.length)),
+    subcategory: orNull((value, index) =>
+      isIndexOf(categories[frameTable.category[index]].subcategories.length)(value),
+    ),
+    func: isIndexOf(funcTable.length),
+    nativeSymbol: orNull(isIndexOf(nativeSymbols.length)),
+    innerWindowID: orNull(isWhole),
+    line: orNull(isWhole),
+    column: orNull(isWhole),
+    originalLocation: orNull(isIndexOf(sourceLocationTable.length)),
+  });
+  table(funcTable, "funcTable", {
+    name: isString,
+    isJS: isFlag,
+    relevantForJS: isFlag,
+    resource: (value) => value === -1 || isIndexOf(resourceTable.length)(value),
+    source: orNull(isIndexOf(sources.length)),
+    lineNumber: orNull(isWhole),
+    columnNumber: orNull(isWhole),
+    originalLocation: orNull(isIndexOf(sourceLocationTable.length)),
+  });
+  table(sources, "sources", {
+    id: (value) => value === null,
+    filename: isString,
+    startLine: isWhole,
+    startColumn: isWhole,
+    sourceMapURL: orNull(isString),
+    content: orNull((value) => typeof value === "string"),
+  });
+  table(sourceLocationTable, "sourceLocationTable", {
+    source: isIndexOf(sources.length),
+    line: isWhole,
+    column: orNull(isWhole),
+  });
+  table(resourceTable, "resourceTable", { name: isString, host: orNull(isString), type: isWhole });
+  table(nativeSymbols, "nativeSymbols", {});
+}
+
+function checkThread(thread, { stackTable, stringArray }, categories, schemas, place) {
+  const { samples, markers } = thread;
   ensure(typeof thread.pid === "string", `${place}.pid`);
   ensure(["string", "number"].includes(typeof thread.tid), `${place}.tid`);
   for (const name of ["name", "processName", "processType"]) {
@@ -131,51 +191,17 @@ function checkThread(thread, categories, schemas, place) {
     ensure(Number.isFinite(thread[start]), `${place}.${start}`);
     ensure(thread[end] === null || thread[end] >= thread[start], `${place}.${end}`);
   }
-  ensure(
-    stringArray.every((string) => typeof string === "string"),
-    `${place}.stringArray`,
-  );
-
-  const table = (value, name, columns) => checkColumns(value, columns, `${place}.${name}`);
-  const isString = isIndexOf(stringArray.length);
-  const isWhole = (value) => Number.isInteger(value);
-  const isFlag = (value) => typeof value === "boolean";
-  table(stackTable, "stackTable", {
-    frame: isIndexOf(frameTable.length),
-    prefix: (value, index) => value === null || isIndexOf(index)(value),
-  });
-  table(frameTable, "frameTable", {
-    address: isWhole,
-    inlineDepth: isWhole,
-    category: orNull(isIndexOf(categories.length)),
-    subcategory: orNull((value, index) =>
-      isIndexOf(categories[frameTable.category[index]].subcategories.length)(value),
-    ),
-    func: isIndexOf(funcTable.length),
-    nativeSymbol: orNull(isIndexOf(nativeSymbols.length)),
-    innerWindowID: orNull(isWhole),
-    line: orNull(isWhole),
-    column: orNull(isWhole),
-  });
-  table(funcTable, "funcTable", {
-    name: isString,
-    isJS: isFlag,
-    relevantForJS: isFlag,
-    resource: (value) => value === -1 || isIndexOf(resourceTable.length)(value),
-    fileName: orNull(isString),
-    lineNumber: orNull(isWhole),
-    columnNumber: orNull(isWhole),
-  });
-  table(resourceTable, "resourceTable", { lib: orNull(isWhole), name: isString, host: orNull(isString), type: isWhole });
-  table(nativeSymbols, "nativeSymbols", {});
-  table(samples, "samples", {
+  const isTimed = samples.weightType === "tracing-ms";
+  ensure(isTimed || samples.weightType === "samples", `${place}.samples.weightType`);
+  const isWeight = isTimed ? (value) => value >= 0 : (value) => Number.isInteger(value) && value > 0;
+  const columns = {
     stack: orNull(isIndexOf(stackTable.length)),
     timeDeltas: (value) => value >= 0,
-    weight: (value) => Number.isInteger(value) && value > 0,
+    weight: isWeight,
     threadCPUDelta: orNull((value) => value >= 0),
-  });
-  ensure(samples.weightType === "samples", `${place}.samples.weightType`);
-  checkMarkers(markers, categories, schemas, isString, `${place}.markers`);
+  };
+  checkColumns(samples, columns, `${place}.samples`);
+  checkMarkers(markers, categories, schemas, isIndexOf(stringArray.length), `${place}.markers`);
 }
 
 function checkMarkers(markers, categories, schemas, isString, place) {
@@ -232,24 +258,44 @@ function ensure(isRight, place) {
   }
 }
 
-/** A thread's totals, as the front end's call tree and its view of a source count them. */
-export function totals({ samples, stackTable, frameTable, funcTable, stringArray }) {
-  // For each stack its functions, each once. Parents come before their children.
-  const keys = funcTable.name.map((name, func) => {
+/** The keys of functions, by their original places if they have any. Those of samples without a stack are null. */
+export function keysOfFunctions({ funcTable, sources, sourceLocationTable, stringArray }) {
+  return funcTable.name.map((name, func) => {
     const text = stringArray[name];
     if (isStackless(text) && !funcTable.isJS[func] && !funcTable.relevantForJS[func]) {
       return null;
     }
-    if (funcTable.fileName[func] === null) {
+    const original = funcTable.originalLocation[func];
+    const [source, line, column] =
+      original === null
+        ? [funcTable.source[func], funcTable.lineNumber[func], funcTable.columnNumber[func]]
+        : ["source", "line", "column"].map((member) => sourceLocationTable[member][original]);
+    if (source === null) {
       return readLabel(text);
     }
     return functionKey({
       name: readName(text),
-      resource: stringArray[funcTable.fileName[func]],
-      line: funcTable.lineNumber[func] ?? 0,
-      column: funcTable.columnNumber[func] ?? 0,
+      resource: stringArray[sources.filename[source]],
+      line: line ?? 0,
+      column: column ?? 0,
     });
   });
+}
+
+/** The line of a frame. A built line says nothing about the original file. */
+function lineOf({ frameTable, funcTable, sourceLocationTable }, frame) {
+  const original = frameTable.originalLocation[frame];
+  if (original !== null) {
+    return sourceLocationTable.line[original];
+  }
+  return funcTable.originalLocation[frameTable.func[frame]] === null ? frameTable.line[frame] : null;
+}
+
+/** A thread's totals, as the front end's call tree and its view of a source count them. */
+export function totals({ samples }, shared) {
+  const { stackTable, frameTable } = shared;
+  // For each stack its functions, each once. Parents come before their children.
+  const keys = keysOfFunctions(shared);
   const functions = new Map();
   const lines = new Map();
   let all = 0;
@@ -258,14 +304,14 @@ export function totals({ samples, stackTable, frameTable, funcTable, stringArray
     const weight = samples.weight[index];
     all += weight;
     const onStack = [];
-    for (let at = stack; at !== null; at = stackTable.prefix[at]) {
+    for (let at = stack; at !== null; at = callerOf(stackTable, at)) {
       onStack.push(keys[frameTable.func[stackTable.frame[at]]]);
     }
     if (onStack.length === 0 || onStack[0] === null) {
       return;
     }
     withStack += weight;
-    const line = frameTable.line[stackTable.frame[stack]];
+    const line = lineOf(shared, stackTable.frame[stack]);
     if (line !== null) {
       const key = lineKey(onStack[0], line);
       lines.set(key, (lines.get(key) ?? 0) + weight);
@@ -278,4 +324,8 @@ export function totals({ samples, stackTable, frameTable, funcTable, stringArray
     }
   });
   return { samples: all, withStack, functions, lines };
+}
+
+function callerOf({ prefixOffset }, stack) {
+  return prefixOffset[stack] === 0 ? null : stack - prefixOffset[stack];
 }

@@ -37,7 +37,7 @@ const READERS = {
   firefox: (_, text) => {
     const profile = JSON.parse(text);
     firefox.check(profile);
-    return firefox.totals(onlyOne(profile.threads));
+    return firefox.totals(onlyOne(profile.threads), profile.shared);
   },
   html: (_, text) => viewer.totals(viewer.read(text)),
   speedscope: async (file, text) => {

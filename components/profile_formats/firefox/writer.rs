@@ -23,7 +23,7 @@ use crate::label::{self, Labels};
 use crate::recorded_by::{Program, RecordedBy};
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Function, FunctionKind, MissedReason, Place, Process,
-    Recording, Sample, Stack,
+    Recording, Sample, SourceId, Stack,
 };
 use crate::sink::Sink;
 use crate::stackless;
@@ -116,7 +116,7 @@ fn marker_schemas() -> serde_json::Value {
             "description": "A document of the event loop",
             "tableLabel": "{marker.data.url}",
             "display": display,
-            "fields": [{ "key": "url", "label": "URL", "format": "url", "searchable": true }],
+            "fields": [{ "key": "url", "label": "URL", "format": "url" }],
         },
         {
             "name": EVENT_LOOP,
@@ -124,7 +124,7 @@ fn marker_schemas() -> serde_json::Value {
             "tableLabel": "{marker.data.kind}",
             "display": display,
             "fields": [
-                { "key": "kind", "label": "Kind", "format": "unique-string", "searchable": true },
+                { "key": "kind", "label": "Kind", "format": "unique-string" },
             ],
         },
         {
@@ -136,26 +136,53 @@ fn marker_schemas() -> serde_json::Value {
             "display": display,
             "fields": [
                 { "key": "samples", "label": "Samples missed", "format": "integer" },
-                { "key": "why", "label": "Why", "format": "unique-string", "searchable": true },
+                { "key": "why", "label": "Why", "format": "unique-string" },
             ],
         },
     ])
 }
 
+/// A script, or a file that it was built from.
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
-struct WrittenFunc {
+struct WrittenSource<'a> {
     /// Here and below, a string's index.
     name: u32,
-    file: Option<u32>,
+    text: Option<WrittenText<'a>>,
+}
+
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+struct WrittenText<'a> {
+    text: &'a str,
+    line: NonZeroU32,
+    column: NonZeroU32,
+    map_url: Option<u32>,
+}
+
+/// A place in an original file.
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+struct WrittenLocation {
+    source: u32,
+    line: NonZeroU32,
+    column: Option<NonZeroU32>,
+}
+
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+struct WrittenFunc {
+    name: u32,
+    /// Here and below, the index of an entry of a table.
+    source: Option<u32>,
     kind: FunctionKind,
     line: Option<NonZeroU32>,
     column: Option<NonZeroU32>,
+    original: Option<u32>,
 }
 
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
 struct WrittenFrame {
     func: u32,
     place: Option<Place>,
+    /// If there is one, it is in the place of `place`.
+    original: Option<u32>,
     category: Category,
 }
 
@@ -193,56 +220,23 @@ enum MarkerData<'a> {
     },
 }
 
-/// An event loop's tables.
-struct Thread<'a> {
-    /// Its process' index.
-    process: usize,
-    event_loop: &'a EventLoop,
+/// The tables of all event loops.
+#[derive(Default)]
+struct Tables<'a> {
     strings: IndexSet<Cow<'a, str>>,
+    sources: IndexSet<WrittenSource<'a>>,
+    locations: IndexSet<WrittenLocation>,
     funcs: IndexSet<WrittenFunc>,
     frames: IndexSet<WrittenFrame>,
     stacks: IndexSet<WrittenStack>,
-    /// Of each sample.
-    sample_stacks: Vec<Option<u32>>,
 }
 
-/// The index of an entry. There are no more than the event loop's tables have ids for.
+/// The index of an entry. There are no more than the event loops' tables have ids for.
 fn index_in<T: Eq + std::hash::Hash>(table: &mut IndexSet<T>, entry: T) -> u32 {
     table.insert_full(entry).0 as u32
 }
 
-impl<'a> Thread<'a> {
-    fn of(process: usize, event_loop: &'a EventLoop) -> Self {
-        let mut thread = Self {
-            process,
-            event_loop,
-            strings: IndexSet::new(),
-            funcs: IndexSet::new(),
-            frames: IndexSet::new(),
-            stacks: IndexSet::new(),
-            sample_stacks: Vec::with_capacity(event_loop.samples().len()),
-        };
-        thread.add_samples();
-        let (kind, documents) = kind(event_loop);
-        let texts = kind.into_iter().flat_map(|kind| [EVENT_LOOP_MARKER, kind]);
-        for text in texts.chain(documents.first().map(|_| DOCUMENT)) {
-            thread.add_string(text);
-        }
-        for stretch in stretches(event_loop, 0.) {
-            thread.add_string(stretch.name);
-        }
-        let missed = event_loop.missed();
-        if !missed.is_empty() {
-            thread.add_string(MISSED_MARKER);
-        }
-        for why in MissedReason::ALL {
-            if missed.iter().any(|missed| missed.why == why) {
-                thread.add_string(why.as_str());
-            }
-        }
-        thread
-    }
-
+impl<'a> Tables<'a> {
     fn add_string(&mut self, text: impl Into<Cow<'a, str>>) -> u32 {
         index_in(&mut self.strings, text.into())
     }
@@ -252,78 +246,187 @@ impl<'a> Thread<'a> {
         index.expect("all that markers have were added") as u32
     }
 
-    fn add_funcs(&mut self) -> Vec<u32> {
+    fn add_stack(&mut self, prefix: Option<u32>, frame: WrittenFrame) -> u32 {
+        let frame = index_in(&mut self.frames, frame);
+        index_in(&mut self.stacks, WrittenStack { prefix, frame })
+    }
+}
+
+/// An event loop, and which entries of the tables it has.
+struct Thread<'a> {
+    /// Its process' index.
+    process: usize,
+    event_loop: &'a EventLoop,
+    /// Of each sample.
+    sample_stacks: Vec<Option<u32>>,
+}
+
+/// An event loop's function in the tables.
+#[derive(Clone, Copy)]
+struct AddedFunc {
+    func: u32,
+    kind: FunctionKind,
+    /// The original file, if the function has its place there.
+    original: Option<u32>,
+}
+
+impl<'a> Thread<'a> {
+    fn of(process: usize, event_loop: &'a EventLoop, tables: &mut Tables<'a>) -> Self {
+        let mut thread = Self {
+            process,
+            event_loop,
+            sample_stacks: Vec::with_capacity(event_loop.samples().len()),
+        };
+        thread.add_samples(tables);
+        let (kind, documents) = kind(event_loop);
+        let texts = kind.into_iter().flat_map(|kind| [EVENT_LOOP_MARKER, kind]);
+        for text in texts.chain(documents.first().map(|_| DOCUMENT)) {
+            tables.add_string(text);
+        }
+        for stretch in stretches(event_loop, 0.) {
+            tables.add_string(stretch.name);
+        }
+        let missed = event_loop.missed();
+        if !missed.is_empty() {
+            tables.add_string(MISSED_MARKER);
+        }
+        for why in MissedReason::ALL {
+            if missed.iter().any(|missed| missed.why == why) {
+                tables.add_string(why.as_str());
+            }
+        }
+        thread
+    }
+
+    fn add_funcs(&self, tables: &mut Tables<'a>) -> Vec<AddedFunc> {
         let event_loop = self.event_loop;
         let labels = Labels::of(event_loop);
+        let mut sources: HashMap<(&str, Option<SourceId>), u32> = HashMap::new();
+        // Many functions may be in one script, whose text may be long.
+        let mut add_source = |tables: &mut Tables<'a>, url: &'a str, id: Option<SourceId>| {
+            *sources.entry((url, id)).or_insert_with(|| {
+                let source = id.map(|id| event_loop.source(id));
+                let text = source.and_then(|source| {
+                    Some(WrittenText {
+                        text: source.text.as_deref()?,
+                        line: source.line,
+                        column: source.column,
+                        map_url: source.map_url.as_deref().map(|url| tables.add_string(url)),
+                    })
+                });
+                let name = tables.add_string(url);
+                index_in(&mut tables.sources, WrittenSource { name, text })
+            })
+        };
         let functions = event_loop.function_ids().zip(event_loop.functions());
         let funcs = functions.map(|(id, function)| {
             let Function {
                 kind, line, column, ..
             } = *function;
+            let mut original = None;
             let func = match event_loop.resource_of(function) {
-                Some(url) => WrittenFunc {
-                    name: self.add_string(label::write_exact(
-                        &function.name,
-                        kind == FunctionKind::Native,
-                    )),
-                    file: Some(self.add_string(url)),
-                    kind,
-                    line,
-                    column,
+                Some(url) => {
+                    let exact = label::write_exact(&function.name, kind == FunctionKind::Native);
+                    let func = WrittenFunc {
+                        name: tables.add_string(exact),
+                        source: Some(add_source(tables, url, function.source)),
+                        kind,
+                        line,
+                        column,
+                        original: None,
+                    };
+                    match (&function.generated, line, func.source) {
+                        (Some(generated), Some(line), Some(source)) => {
+                            original = Some(source);
+                            let location = WrittenLocation {
+                                source,
+                                line,
+                                column,
+                            };
+                            let built = event_loop.resource(generated.resource);
+                            WrittenFunc {
+                                source: Some(add_source(tables, built, None)),
+                                line: generated.line,
+                                column: generated.column,
+                                original: Some(index_in(&mut tables.locations, location)),
+                                ..func
+                            }
+                        },
+                        _ => func,
+                    }
                 },
                 None => WrittenFunc {
-                    name: self.add_string(text_of_pathless(labels.text(id), kind)),
-                    file: None,
+                    name: tables.add_string(text_of_pathless(labels.text(id), kind)),
+                    source: None,
                     kind,
                     line: None,
                     column: None,
+                    original: None,
                 },
             };
-            index_in(&mut self.funcs, func)
+            AddedFunc {
+                func: index_in(&mut tables.funcs, func),
+                kind,
+                original,
+            }
         });
         funcs.collect()
     }
 
     fn add_stack(
-        &mut self,
+        tables: &mut Tables<'a>,
         prefix: Option<u32>,
-        func: u32,
+        func: AddedFunc,
         place: Option<Place>,
         activity: Option<Activity>,
     ) -> u32 {
-        let category = Category::of(self.funcs[func as usize].kind, activity);
+        let line = place.and_then(Place::line);
+        let location = func.original.zip(line).map(|(source, line)| {
+            let column = place.and_then(Place::column);
+            let location = WrittenLocation {
+                source,
+                line,
+                column,
+            };
+            index_in(&mut tables.locations, location)
+        });
         let frame = WrittenFrame {
-            func,
-            place,
-            category,
+            func: func.func,
+            place: place.filter(|_| func.original.is_none()),
+            original: location,
+            category: Category::of(func.kind, activity),
         };
-        let frame = index_in(&mut self.frames, frame);
-        index_in(&mut self.stacks, WrittenStack { prefix, frame })
+        tables.add_stack(prefix, frame)
     }
 
-    fn add_samples(&mut self) {
+    fn add_samples(&mut self, tables: &mut Tables<'a>) {
         let event_loop = self.event_loop;
-        let funcs = self.add_funcs();
+        let funcs = self.add_funcs(tables);
         let mut stacks: Vec<u32> = Vec::with_capacity(event_loop.stacks().len());
         for Stack { parent, frame } in event_loop.stacks() {
             let frame = event_loop.frame(*frame);
             let prefix = parent.map(|parent| stacks[parent.index()]);
             let func = funcs[frame.function.index()];
-            stacks.push(self.add_stack(prefix, func, frame.place, None));
+            stacks.push(Self::add_stack(tables, prefix, func, frame.place, None));
         }
         for sample in event_loop.samples() {
             let stack = match (sample.stack, sample.activity) {
                 (None, None) => None,
                 (None, activity) => {
                     let func = WrittenFunc {
-                        name: self.add_string(stackless::name(activity)),
-                        file: None,
+                        name: tables.add_string(stackless::name(activity)),
+                        source: None,
                         kind: FunctionKind::Native,
                         line: None,
                         column: None,
+                        original: None,
                     };
-                    let func = index_in(&mut self.funcs, func);
-                    Some(self.add_stack(None, func, None, activity))
+                    let func = AddedFunc {
+                        func: index_in(&mut tables.funcs, func),
+                        kind: FunctionKind::Native,
+                        original: None,
+                    };
+                    Some(Self::add_stack(tables, None, func, None, activity))
                 },
                 (Some(stack), None) => Some(stacks[stack.index()]),
                 (Some(stack), activity) => {
@@ -331,7 +434,7 @@ impl<'a> Thread<'a> {
                     let frame = event_loop.frame(frame);
                     let prefix = parent.map(|parent| stacks[parent.index()]);
                     let func = funcs[frame.function.index()];
-                    Some(self.add_stack(prefix, func, frame.place, activity))
+                    Some(Self::add_stack(tables, prefix, func, frame.place, activity))
                 },
             };
             self.sample_stacks.push(stack);
@@ -339,7 +442,7 @@ impl<'a> Thread<'a> {
     }
 
     /// The markers for the kind of the event loop, for its activities and for missed samples.
-    fn markers(&self, interval: f64) -> impl Iterator<Item = Marker<'a>> {
+    fn markers(&self, tables: &Tables<'_>, interval: f64) -> impl Iterator<Item = Marker<'a>> {
         let (kind, documents) = kind(self.event_loop);
         let kind = kind.map(|kind| Marker {
             name: EVENT_LOOP_MARKER,
@@ -347,7 +450,7 @@ impl<'a> Thread<'a> {
             start: 0.,
             end: None,
             data: MarkerData::EventLoop {
-                kind: self.string(kind),
+                kind: tables.string(kind),
             },
         });
         let documents = documents.iter().map(|url| Marker {
@@ -374,7 +477,7 @@ impl<'a> Thread<'a> {
             end: Some(missed.end),
             data: MarkerData::MissedSamples {
                 samples: missed.samples,
-                why: self.string(missed.why.as_str()),
+                why: tables.string(missed.why.as_str()),
             },
         });
         kind.into_iter()
@@ -544,12 +647,14 @@ fn distinct_pids(processes: &[Process]) -> Vec<String> {
 pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
     let pids = distinct_pids(&recording.processes);
     let processes = recording.processes.iter().enumerate();
-    let threads = processes.flat_map(|(index, process)| {
-        let event_loops = process.event_loops.iter();
-        event_loops.map(move |event_loop| Thread::of(index, event_loop))
-    });
-    let threads: Vec<_> = threads.collect();
-    Ok(move |sink: &mut Sink<'_>| write(recording, &pids, &threads, sink))
+    let mut tables = Tables::default();
+    let mut threads = Vec::new();
+    for (index, process) in processes {
+        for event_loop in &process.event_loops {
+            threads.push(Thread::of(index, event_loop, &mut tables));
+        }
+    }
+    Ok(move |sink: &mut Sink<'_>| write(recording, &pids, &tables, &threads, sink))
 }
 
 /// What the Firefox Profiler shows beside the product: the versions of its engines. `None` if there are none.
@@ -576,17 +681,19 @@ fn same<T: Copy + Serialize>(value: T, length: usize) -> impl Serialize {
 fn write(
     recording: &Recording,
     pids: &[String],
+    tables: &Tables<'_>,
     threads: &[Thread<'_>],
     sink: &mut Sink<'_>,
 ) -> Result<(), WriteError> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct File<M, T> {
+    struct File<M, S, T> {
         meta: M,
         libs: [(); 0],
         pages: [(); 0],
         profiler_overhead: [(); 0],
         counters: [(); 0],
+        shared: S,
         threads: T,
     }
     #[derive(Serialize)]
@@ -618,10 +725,8 @@ fn write(
         initial_selected_threads: Vec<u32>,
     }
 
-    let has_script = threads
-        .iter()
-        .flat_map(|thread| &thread.funcs)
-        .any(|func| func.kind != FunctionKind::Native);
+    let mut funcs = tables.funcs.iter();
+    let has_script = funcs.any(|func| func.kind != FunctionKind::Native);
     let program = recording.recorded_by.as_ref().map(RecordedBy::program);
     let version = program.and_then(Program::version);
     let file = File {
@@ -652,11 +757,12 @@ fn write(
         pages: [],
         profiler_overhead: [],
         counters: [],
+        shared: shared(tables),
         threads: Array(|| {
             threads.iter().enumerate().map(|(index, thread)| {
                 let process = &recording.processes[thread.process];
                 let pid = &pids[thread.process];
-                thread_data(thread, index + 1, process, pid, recording.interval)
+                thread_data(thread, tables, index + 1, process, pid, recording.interval)
             })
         }),
     };
@@ -665,6 +771,7 @@ fn write(
 
 fn thread_data<'a>(
     thread: &'a Thread<'a>,
+    tables: &'a Tables<'a>,
     tid: usize,
     process: &'a Process,
     pid: &'a str,
@@ -672,7 +779,7 @@ fn thread_data<'a>(
 ) -> impl Serialize + 'a {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct ThreadData<'a, R, F, N, T, S, M, A> {
+    struct ThreadData<'a, S, M> {
         name: &'a str,
         /// The Firefox Profiler would show a main thread under its process' name.
         is_main_thread: bool,
@@ -686,14 +793,8 @@ fn thread_data<'a>(
         show_markers_in_timeline: bool,
         pid: &'a str,
         tid: String,
-        resource_table: R,
-        native_symbols: serde_json::Value,
-        func_table: F,
-        frame_table: N,
-        stack_table: T,
         samples: S,
         markers: M,
-        string_array: A,
     }
     let ended = process.ended.map(rounded);
     ThreadData {
@@ -709,35 +810,100 @@ fn thread_data<'a>(
         show_markers_in_timeline: true,
         pid,
         tid: tid.to_string(),
-        resource_table: serde_json::json!({
-            "length": 0, "lib": [], "name": [], "host": [], "type": [],
-        }),
+        samples: samples(thread, interval),
+        markers: markers(thread, tables, interval),
+    }
+}
+
+/// What the threads share.
+fn shared<'a>(tables: &'a Tables<'a>) -> impl Serialize + 'a {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Shared<S, T, N, F, L, A> {
+        stack_table: S,
+        frame_table: T,
+        func_table: N,
+        resource_table: serde_json::Value,
+        native_symbols: serde_json::Value,
+        sources: F,
+        source_location_table: L,
+        string_array: A,
+    }
+    Shared {
+        stack_table: stack_table(&tables.stacks),
+        frame_table: frame_table(&tables.frames),
+        func_table: func_table(&tables.funcs),
+        resource_table: serde_json::json!({ "length": 0, "name": [], "host": [], "type": [] }),
         native_symbols: serde_json::json!({
             "length": 0, "address": [], "functionSize": [], "libIndex": [], "name": [],
         }),
-        func_table: func_table(&thread.funcs),
-        frame_table: frame_table(&thread.frames),
-        stack_table: stack_table(&thread.stacks),
-        samples: samples(thread, interval),
-        markers: markers(thread, interval),
-        string_array: Array(|| thread.strings.iter()),
+        sources: sources(&tables.sources),
+        source_location_table: locations(&tables.locations),
+        string_array: Array(|| tables.strings.iter()),
+    }
+}
+
+fn sources<'a>(sources: &'a IndexSet<WrittenSource<'a>>) -> impl Serialize + 'a {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Sources<I, F, L, C, M, T> {
+        length: usize,
+        id: I,
+        filename: F,
+        start_line: L,
+        start_column: C,
+        #[serde(rename = "sourceMapURL")]
+        source_map_url: M,
+        content: T,
+    }
+    let texts = || sources.iter().map(|source| source.text);
+    Sources {
+        length: sources.len(),
+        // Firefox would ask its own script for a text by the id.
+        id: same((), sources.len()),
+        filename: Array(|| sources.iter().map(|source| source.name)),
+        start_line: Array(move || {
+            texts().map(|text| text.map_or(NonZeroU32::MIN, |text| text.line))
+        }),
+        start_column: Array(move || {
+            texts().map(|text| text.map_or(NonZeroU32::MIN, |text| text.column))
+        }),
+        source_map_url: Array(move || texts().map(|text| text.and_then(|text| text.map_url))),
+        content: Array(move || texts().map(|text| text.map(|text| text.text))),
+    }
+}
+
+fn locations(locations: &IndexSet<WrittenLocation>) -> impl Serialize {
+    #[derive(Serialize)]
+    struct Locations<S, L, C> {
+        length: usize,
+        source: S,
+        line: L,
+        column: C,
+    }
+    Locations {
+        length: locations.len(),
+        source: Array(|| locations.iter().map(|location| location.source)),
+        line: Array(|| locations.iter().map(|location| location.line)),
+        column: Array(|| locations.iter().map(|location| location.column)),
     }
 }
 
 fn func_table(funcs: &IndexSet<WrittenFunc>) -> impl Serialize {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct FuncTable<N, J, R, S, F, L, C> {
+    struct FuncTable<N, J, R, E, S, L, C, O> {
         length: usize,
         name: N,
         #[serde(rename = "isJS")]
         is_js: J,
         #[serde(rename = "relevantForJS")]
         relevant_for_js: R,
-        resource: S,
-        file_name: F,
+        resource: E,
+        source: S,
         line_number: L,
         column_number: C,
+        original_location: O,
     }
     let flags = |func: &WrittenFunc| {
         let entry = KINDS.iter().find(|(kind, _)| *kind == func.kind);
@@ -749,27 +915,30 @@ fn func_table(funcs: &IndexSet<WrittenFunc>) -> impl Serialize {
         is_js: Array(move || funcs.iter().map(move |func| flags(func).is_js)),
         relevant_for_js: Array(move || funcs.iter().map(move |func| flags(func).relevant_for_js)),
         resource: same(NONE, funcs.len()),
-        file_name: Array(|| funcs.iter().map(|func| func.file)),
+        source: Array(|| funcs.iter().map(|func| func.source)),
         line_number: Array(|| funcs.iter().map(|func| func.line)),
         column_number: Array(|| funcs.iter().map(|func| func.column)),
+        original_location: Array(|| funcs.iter().map(|func| func.original)),
     }
 }
 
 fn frame_table(frames: &IndexSet<WrittenFrame>) -> impl Serialize {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct FrameTable<F, L, C, A, D, W, N, G, S> {
+    struct FrameTable<F, L, C, A, B, D, W, N, G, S, O> {
         length: usize,
         func: F,
         line: L,
         column: C,
         address: A,
+        lib: B,
         inline_depth: D,
         #[serde(rename = "innerWindowID")]
         inner_window_id: W,
         native_symbol: N,
         category: G,
         subcategory: S,
+        original_location: O,
     }
     let places = || frames.iter().map(|frame| frame.place);
     FrameTable {
@@ -781,24 +950,34 @@ fn frame_table(frames: &IndexSet<WrittenFrame>) -> impl Serialize {
             let offsets = places().map(|place| place.and_then(Place::wasm_offset));
             offsets.map(|offset| offset.map_or(NONE, i64::from))
         }),
+        lib: same(NONE, frames.len()),
         inline_depth: same(0, frames.len()),
         inner_window_id: same(0, frames.len()),
         native_symbol: same((), frames.len()),
         category: Array(|| frames.iter().map(|frame| frame.category.0)),
         subcategory: Array(|| frames.iter().map(|frame| frame.category.1)),
+        original_location: Array(|| frames.iter().map(|frame| frame.original)),
     }
 }
 
 fn stack_table(stacks: &IndexSet<WrittenStack>) -> impl Serialize {
     #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
     struct StackTable<P, F> {
         length: usize,
-        prefix: P,
+        prefix_offset: P,
         frame: F,
     }
     StackTable {
         length: stacks.len(),
-        prefix: Array(|| stacks.iter().map(|stack| stack.prefix)),
+        prefix_offset: Array(|| {
+            let indices = 0u32..;
+            let offset =
+                |index, stack: &WrittenStack| stack.prefix.map_or(0, |prefix| index - prefix);
+            indices
+                .zip(stacks.iter())
+                .map(move |(index, stack)| offset(index, stack))
+        }),
         frame: Array(|| stacks.iter().map(|stack| stack.frame)),
     }
 }
@@ -827,7 +1006,11 @@ fn samples<'a>(thread: &'a Thread<'a>, interval: f64) -> impl Serialize + 'a {
     }
 }
 
-fn markers<'a>(thread: &'a Thread<'a>, interval: f64) -> impl Serialize + 'a {
+fn markers<'a>(
+    thread: &'a Thread<'a>,
+    tables: &'a Tables<'a>,
+    interval: f64,
+) -> impl Serialize + 'a {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Markers<N, C, P, S, E, D> {
@@ -841,10 +1024,10 @@ fn markers<'a>(thread: &'a Thread<'a>, interval: f64) -> impl Serialize + 'a {
     }
     const INSTANT: u8 = 0;
     const INTERVAL: u8 = 1;
-    let all = move || thread.markers(interval);
+    let all = move || thread.markers(tables, interval);
     Markers {
         length: all().count(),
-        name: Array(move || all().map(|marker| thread.string(marker.name))),
+        name: Array(move || all().map(|marker| tables.string(marker.name))),
         category: Array(move || all().map(|marker| marker.category.0)),
         phase: Array(move || {
             all().map(|marker| match marker.end {

@@ -687,9 +687,9 @@ fn firefox_profiles() {
     let deep = format!("null,{}", callers.join(","));
     for (text, place, problem) in [
         (
-            r#"{"meta":{"preprocessedProfileVersion":56},"threads":[]}"#.to_owned(),
+            r#"{"meta":{"preprocessedProfileVersion":71},"threads":[]}"#.to_owned(),
             "meta.preprocessedProfileVersion: ",
-            "56 is newer than 55",
+            "71 is newer than 70",
         ),
         (
             r#"{"meta":{},"threads":[]}"#.to_owned(),
@@ -838,6 +838,202 @@ fn firefox_profiles() {
         assert!(error.starts_with(place), "{text}: {error}");
         assert!(error.contains(problem), "{text}: {error}");
     }
+}
+
+/// A profile whose one thread has samples at these stacks of shared tables.
+fn firefox_of_tables(stacks: &str, columns: [&str; 4], more: &str) -> String {
+    let [offsets, frames, funcs, sources] = columns;
+    format!(
+        r#"{{"meta":{{"preprocessedProfileVersion":70,"interval":1}},"threads":[{{"samples":{{"stack":[{stacks}],"timeDeltas":[0]}}}}],"shared":{{"stackTable":{{"frame":[0,0],"prefixOffset":[{offsets}]}},"frameTable":{{{frames}}},"funcTable":{{"name":[0],{funcs}}},"sources":{{{sources}}},"stringArray":["f"]{more}}}}}"#
+    )
+}
+
+#[test]
+fn shared_tables_of_firefox_profiles() {
+    const OFFSETS: &str = "0,1";
+    const FRAMES: &str = r#""func":[0]"#;
+    const FUNCS: &str = r#""isJS":[true],"source":[0]"#;
+    const SOURCES: &str = r#""filename":[0]"#;
+    let good = [OFFSETS, FRAMES, FUNCS, SOURCES];
+    let text = firefox_of_tables("1", good, "");
+    assert!(read(text.as_bytes(), None, None).is_ok(), "{text}");
+    let original = r#""isJS":[true],"source":[0],"originalLocation":[1]"#;
+    let of_frame = r#""func":[0],"originalLocation":[2]"#;
+    let locations = r#","sourceLocationTable":{"source":[0,0],"line":[1,2],"column":[1,1]}"#;
+    for (text, place, problem) in [
+        (
+            firefox_of_tables("2", good, ""),
+            "threads[0].samples.stack[0]: ",
+            "stackTable, which has 2",
+        ),
+        (
+            firefox_of_tables("1", ["0,2", FRAMES, FUNCS, SOURCES], ""),
+            "shared.stackTable.prefixOffset[1]: ",
+            "2 is before the first stack",
+        ),
+        (
+            firefox_of_tables("1", ["0,-1", FRAMES, FUNCS, SOURCES], ""),
+            "shared.stackTable.prefixOffset[1]: ",
+            "u32",
+        ),
+        (
+            firefox_of_tables("1", ["0", FRAMES, FUNCS, SOURCES], ""),
+            "shared.stackTable.prefixOffset: ",
+            "1 entries for 2",
+        ),
+        (
+            firefox_of_tables("1", good, "").replace("prefixOffset", "prefixes"),
+            "shared.stackTable: ",
+            "neither prefix nor prefixOffset",
+        ),
+        (
+            firefox_of_tables("1", good, "").replace("funcTable", "functions"),
+            "shared: ",
+            "missing field `funcTable`",
+        ),
+        (
+            firefox_of_tables("1", good, "").replace("stackTable", "stacks"),
+            "threads[0]: ",
+            "missing field `stackTable`",
+        ),
+        (
+            firefox_of_tables("1", [OFFSETS, FRAMES, FUNCS, r#""filename":[]"#], ""),
+            "shared.funcTable.source[0]: ",
+            "sources, which has 0",
+        ),
+        (
+            firefox_of_tables("1", [OFFSETS, FRAMES, FUNCS, r#""filename":[1]"#], ""),
+            "shared.sources.filename[0]: ",
+            "stringArray, which has 1",
+        ),
+        (
+            firefox_of_tables("1", [OFFSETS, FRAMES, original, SOURCES], ""),
+            "shared.funcTable.originalLocation[0]: ",
+            "sourceLocationTable, which has 0",
+        ),
+        (
+            firefox_of_tables("1", [OFFSETS, of_frame, original, SOURCES], locations),
+            "shared.frameTable.originalLocation[0]: ",
+            "sourceLocationTable, which has 2",
+        ),
+        (
+            firefox_of_tables(
+                "1",
+                [
+                    OFFSETS,
+                    FRAMES,
+                    FUNCS,
+                    r#""filename":[0],"content":["x"],"sourceMapURL":[9]"#,
+                ],
+                "",
+            ),
+            "shared.sources.sourceMapURL[0]: ",
+            "stringArray, which has 1",
+        ),
+    ] {
+        let error = error(Format::Firefox, &text);
+        assert!(error.starts_with(place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_firefox_itself_writes() {
+    let raw = |frames: &str, stacks: &str, samples: &str| {
+        format!(
+            r#"{{"meta":{{"version":34,"interval":1}},"processes":[],"threads":[{{"stringTable":["f"],"frameTable":{{"schema":{{"location":0}},"data":[{frames}]}},"stackTable":{{"schema":{{"prefix":0,"frame":1}},"data":[{stacks}]}},"samples":{{"schema":{{"stack":0,"time":1}},"data":[{samples}]}}}}]}}"#
+        )
+    };
+    let text = raw("[0]", "[null,0],[0,0]", "[1,5],[null,6]");
+    assert!(read(text.as_bytes(), None, None).is_ok(), "{text}");
+    for (frames, stacks, samples, place, problem) in [
+        (
+            "[1]",
+            "",
+            "",
+            "frameTable.data[0]: ",
+            "1 is not an index of stringTable, which has 1",
+        ),
+        (
+            "[]",
+            "",
+            "",
+            "frameTable.data[0]: ",
+            "nothing is not an index of stringTable",
+        ),
+        (
+            "[true]",
+            "",
+            "",
+            "frameTable.data[0]: ",
+            "true is not an index of stringTable",
+        ),
+        (
+            "[0]",
+            "[null,1]",
+            "",
+            "stackTable.data[0]: ",
+            "1 is not an index of frameTable, which has 1",
+        ),
+        (
+            "[0]",
+            "[0,0]",
+            "",
+            "stackTable.data[0]: ",
+            "0 is not an index of the stacks before it, which has 0",
+        ),
+        (
+            "[0]",
+            "[null,0.5]",
+            "",
+            "stackTable.data[0]: ",
+            "0.5 is not an index",
+        ),
+        (
+            "[0]",
+            "[null,0]",
+            "[1,0]",
+            "samples.data[0]: ",
+            "1 is not an index of stackTable, which has 1",
+        ),
+        (
+            "[0]",
+            "[null,0]",
+            "[-1,0]",
+            "samples.data[0]: ",
+            "-1 is not an index of stackTable",
+        ),
+        ("[0]", "[null,0]", "[0]", "samples.data[0]: ", "no time"),
+        (
+            "[0]",
+            "[null,0]",
+            "[0,3],[0,2]",
+            "samples.time[1]: ",
+            "before",
+        ),
+        (
+            "[0]",
+            "[null,0]",
+            "[0,-1]",
+            "samples.time[0]: ",
+            "-1 ms is not between",
+        ),
+        ("0", "", "", "frameTable.data[0]: ", "expected a row"),
+    ] {
+        let text = raw(frames, stacks, samples);
+        let error = error(Format::Firefox, &text);
+        let place = format!("threads[0].{place}");
+        assert!(error.starts_with(&place), "{text}: {error}");
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+    let process = raw("[1]", "", "");
+    let text =
+        raw("[0]", "", "").replace(r#""processes":[]"#, &format!(r#""processes":[{process}]"#));
+    let error = error(Format::Firefox, &text);
+    assert!(
+        error.starts_with("processes[0].threads[0].frameTable.data[0]: "),
+        "{error}"
+    );
 }
 
 #[test]

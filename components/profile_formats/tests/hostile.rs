@@ -748,6 +748,64 @@ fn written_by_hand() -> Vec<File> {
             )
             .into_bytes()
         }),
+        ("firefox: many threads that share large tables", {
+            let list = |entry: &str, count: usize| vec![entry; count].join(",");
+            const STACKS: usize = 3_000_000;
+            format!(
+                r#"{{"meta":{{"preprocessedProfileVersion":70,"interval":1}},"threads":[{}],"shared":{{"stackTable":{{"frame":[{}],"prefixOffset":[{}]}},"frameTable":{{"func":[0]}},"funcTable":{{"name":[0]}},"stringArray":["f"]}}}}"#,
+                list(r#"{"samples":{"stack":[9],"timeDeltas":[0]}}"#, 100_000),
+                list("0", STACKS),
+                list("0", STACKS),
+            )
+            .into_bytes()
+        }),
+        ("firefox: threads with one deep stack", {
+            let list = |entry: &str, count: usize| vec![entry; count].join(",");
+            const DEPTH: usize = 9_999;
+            format!(
+                r#"{{"meta":{{"preprocessedProfileVersion":70,"interval":1}},"threads":[{}],"shared":{{"stackTable":{{"frame":[{}],"prefixOffset":[0,{}]}},"frameTable":{{"func":[0]}},"funcTable":{{"name":[0]}},"stringArray":["f"]}}}}"#,
+                list(&format!(r#"{{"samples":{{"stack":[{}],"timeDeltas":[0]}}}}"#, DEPTH - 1), 100_000),
+                list("0", DEPTH),
+                list("1", DEPTH - 1),
+            )
+            .into_bytes()
+        }),
+        ("firefox: a long chain of callers", {
+            let list = |entry: &str, count: usize| vec![entry; count].join(",");
+            const STACKS: usize = 10_000_000;
+            format!(
+                r#"{{"meta":{{"preprocessedProfileVersion":70,"interval":1}},"threads":[{{"samples":{{"stack":[{}],"timeDeltas":[0]}}}}],"shared":{{"stackTable":{{"frame":[{}],"prefixOffset":[0,{}]}},"frameTable":{{"func":[0]}},"funcTable":{{"name":[0]}},"stringArray":["f"]}}}}"#,
+                STACKS - 1,
+                list("0", STACKS),
+                list("1", STACKS - 1),
+            )
+            .into_bytes()
+        }),
+        ("firefox: a long text of a script for each thread", {
+            let threads = vec![r#"{"samples":{"stack":[0],"timeDeltas":[0]}}"#; 10_000].join(",");
+            format!(
+                r#"{{"meta":{{"preprocessedProfileVersion":70,"interval":1}},"threads":[{threads}],"shared":{{"stackTable":{{"frame":[0],"prefixOffset":[0]}},"frameTable":{{"func":[0]}},"funcTable":{{"name":[0],"source":[0]}},"sources":{{"filename":[0],"content":["{}"]}},"stringArray":["f"]}}}}"#,
+                "x".repeat(10_000_000),
+            )
+            .into_bytes()
+        }),
+        ("firefox: rows of frames", {
+            let raw = |frames: String, after: &str| {
+                format!(
+                    r#"{{"meta":{{"version":34,"interval":1}},"threads":[{{"stringTable":["f"],"frameTable":{{"schema":{{"location":0}},"data":[{frames}]}}{after}"#
+                )
+            };
+            let rest = r#","stackTable":{"schema":{"prefix":0,"frame":1},"data":[]},"samples":{"schema":{"stack":0,"time":1},"data":[]}}]}"#;
+            raw(vec!["[0]"; 10_000_000].join(","), rest).into_bytes()
+        }),
+        ("firefox: empty rows", {
+            let before = r#"{"meta":{"version":34,"interval":1},"threads":[{"stringTable":[],"frameTable":{"schema":{},"data":["#;
+            repeated(before, "[],", MANY, "[]]}}]}")
+        }),
+        ("firefox: processes within processes", {
+            let before = r#"{"meta":{"version":34},"threads":[],"processes":["#;
+            before.repeat(1_000_000).into_bytes()
+        }),
         ("html: samples", {
             let head = r#"{"version":1,"interval":1,"timeOrigin":null,"processes":[{"name":"","pid":null,"ended":null,"eventLoops":[{"name":"","kind":"page","documents":["#;
             page(head, r#""","#, MANY, r#"""]}]}]}"#)

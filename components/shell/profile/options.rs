@@ -47,8 +47,8 @@ If a source map of --source-maps is missing or wrong, a warning says so, and the
 The source maps that the sampled scripts link to are fetched as their pages could fetch them, and are applied
 in every format. A map that does not come is a warning. With --no-linked-maps nothing is fetched, and scripts
 are shown as they ran.
-With --sources, .html keeps the text of each script whose functions were sampled, and the original texts that
-maps have; the other formats do not.
+With --sources, .html and .firefox.json keep the text of each script whose functions were sampled, and the
+original texts that maps have; the other formats do not.
 
 The table of functions goes to standard output. So do the pages' console messages and dialogs, each
 marked: log, warning, error, alert, confirm or prompt. With `-o -` only the profile goes to standard

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn firefox_corpus() {
-        check_corpus("firefox", firefox, 8);
+        check_corpus("firefox", firefox, 12);
     }
 
     #[test]
