@@ -7,11 +7,11 @@
 import argparse
 from pathlib import Path
 
-SUMMARY = "check that other tools read our profiles"
+SUMMARY = "check that other tools read our profiles, and that we read theirs"
 MORE = (
-    "Writes recordings in each format. speedscope and the model of Chrome's DevTools, which come from npm, read them. "
-    "A check of our own requires what the Firefox Profiler takes for granted. Each function must keep its samples. "
-    "Needs Node.js and npm. `./mach test` does not run it."
+    "Writes recordings in each format. speedscope, the model of Chrome's DevTools and the Firefox Profiler's own code, "
+    "which come from npm, read them. Each function must keep its samples. Then Node.js, Bun, Deno, Hermes and py-spy "
+    "write small files, and we must read what is in them. Needs Node.js and npm. `./mach test` does not run it."
 )
 
 
