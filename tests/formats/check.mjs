@@ -101,7 +101,19 @@ async function checkCpuprofileInSpeedscope(text, { file, totals }) {
   const [profile] = await imported(file, text);
   const found = speedscope.totals(profile, 1, speedscope.keyOfCallFrame);
   const times = new Map(nodes.map(({ id }) => [id, 0]));
-  samples.forEach((id, index) => times.set(id, times.get(id) + (timeDeltas[index + 1] ?? 0)));
+  // What is (program) is shown on the stack before it.
+  const programTimes = new Map(nodes.map(({ id }) => [id, 0]));
+  const program = nodes.find(({ callFrame }) => callFrame.functionName === "(program)")?.id;
+  let shown = null;
+  samples.forEach((id, index) => {
+    const time = timeDeltas[index + 1] ?? 0;
+    times.set(id, times.get(id) + time);
+    if (id !== program) {
+      shown = id;
+    } else if (shown !== null) {
+      programTimes.set(shown, programTimes.get(shown) + time);
+    }
+  });
   const expected = [];
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
   const byId = new Map(nodes.map((node) => [node.id, node]));
@@ -111,7 +123,7 @@ async function checkCpuprofileInSpeedscope(text, { file, totals }) {
       keys.push(devtools.keyOfCallFrame(byId.get(at).callFrame));
     }
     for (const key of new Set(keys.filter((key) => key !== null))) {
-      expected.push({ key, itself: key === keys[0] ? time : 0, total: time });
+      expected.push({ key, itself: key === keys[0] ? time : 0, total: time + programTimes.get(id) });
     }
   }
   sameFunctions("profile", found, expected);
@@ -158,16 +170,19 @@ function checkCpuprofileInDevTools(text, { totals }) {
   sameFunctions("call tree", functions, totals.functions);
   sameLines("call tree", lines, totals.lines);
 
-  // The flame chart is drawn from these.
-  const ofNodes = new Map();
-  for (const id of model.samples) {
-    ofNodes.set(id, (ofNodes.get(id) ?? 0) + 1);
-  }
-  for (const { id, hitCount, noSamples } of profile.nodes) {
+  // The flame chart is drawn from these. A single (program) between two stacks with the same root is shown as the first one.
+  const count = (ids) => ids.reduce((counts, id) => counts.set(id, (counts.get(id) ?? 0) + 1), new Map());
+  const shown = count(model.samples);
+  const entries = count(JSON.parse(text).samples);
+  for (const { id, hitCount, noSamples, callFrame } of profile.nodes) {
+    const ofNode = entries.get(id) ?? 0;
     if (!noSamples) {
-      same(`samples of node ${id}`, ofNodes.get(id) ?? 0, hitCount);
+      same(`samples of node ${id}`, ofNode, hitCount);
     }
+    const isRight = callFrame.functionName === "(program)" ? (shown.get(id) ?? 0) <= ofNode : shown.get(id) >= ofNode;
+    same(`node ${id} is shown`, ofNode === 0 || isRight, true);
   }
+  same("samples that are shown", model.samples.length, profile.samples.length);
 }
 
 function checkFirefox(text, { eventLoops }) {

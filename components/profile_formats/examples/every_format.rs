@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use profile_formats::{EventLoop, Format, FunctionTotals, Place, Recording, Totals, read};
 use serde::Serialize;
 
-use self::random_recording::recording;
+use self::random_recording::recording_for_tools;
 
 const RANDOM_RECORDINGS: u64 = 40;
 
@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut expected = Vec::new();
     if files.is_empty() {
         for seed in 0..RANDOM_RECORDINGS {
-            let recording = recording(seed, 1 + seed as usize % 4);
+            let recording = recording_for_tools(seed, 1 + seed as usize % 4);
             expected.extend(write(&recording, &format!("random{seed}"), &folder)?);
         }
     }

@@ -71,7 +71,18 @@ fn number(random: &mut Random) -> Option<NonZeroU32> {
     NonZeroU32::new(random.below(4) as u32)
 }
 
-fn function(random: &mut Random, event_loop: &mut EventLoop) -> Function {
+/// Names that tools take for no function, wherever they are.
+const PSEUDO_NAMES: [&str; 5] = ["(idle)", "(program)", "(root)", "(layout)", "(gc)"];
+
+/// Whether functions may have names that tools take for no function.
+#[derive(Clone, Copy)]
+enum Names {
+    All,
+    #[allow(dead_code, reason = "only the example needs it")]
+    OfFunctions,
+}
+
+fn function(random: &mut Random, event_loop: &mut EventLoop, names: Names) -> Function {
     let url = if random.once_in(3) {
         ""
     } else {
@@ -95,8 +106,13 @@ fn function(random: &mut Random, event_loop: &mut EventLoop) -> Function {
         FunctionKind::Native,
         FunctionKind::Unknown,
     ];
+    let name = *random.of(&NAMES);
+    let name = match names {
+        Names::OfFunctions if PSEUDO_NAMES.contains(&name) => "f",
+        Names::All | Names::OfFunctions => name,
+    };
     Function {
-        name: (*random.of(&NAMES)).to_owned(),
+        name: name.to_owned(),
         kind: *random.of(&kinds),
         resource,
         line: number(random),
@@ -136,6 +152,7 @@ fn event_loop(
     with_weights: bool,
     interval: f64,
     worth: Worth,
+    names: Names,
 ) -> EventLoop {
     let kinds = [
         EventLoopKind::Unknown,
@@ -147,7 +164,7 @@ fn event_loop(
     let mut event_loop = EventLoop::new(name, random.of(&kinds).clone());
     let mut frames = Vec::new();
     for _ in 0..1 + random.below(12) {
-        let function = function(random, &mut event_loop);
+        let function = function(random, &mut event_loop, names);
         let kind = function.kind;
         let function = event_loop.add_function(function).unwrap();
         for _ in 0..1 + random.below(3) {
@@ -221,17 +238,24 @@ fn add_missed(random: &mut Random, event_loop: &mut EventLoop, end: f64) {
     }
 }
 
+#[allow(dead_code, reason = "the example needs another one")]
 pub fn recording(seed: u64, event_loops: usize) -> Recording {
-    recording_of(seed, event_loops, Worth::Intervals)
+    recording_of(seed, event_loops, Worth::Intervals, Names::All)
+}
+
+/// One for other tools, which take some names for no function.
+#[allow(dead_code, reason = "only the example needs it")]
+pub fn recording_for_tools(seed: u64, event_loops: usize) -> Recording {
+    recording_of(seed, event_loops, Worth::Intervals, Names::OfFunctions)
 }
 
 /// One whose samples are worth times of their own.
 #[allow(dead_code, reason = "not every test needs it")]
 pub fn timed_recording(seed: u64, event_loops: usize) -> Recording {
-    recording_of(seed, event_loops, Worth::Times)
+    recording_of(seed, event_loops, Worth::Times, Names::All)
 }
 
-fn recording_of(seed: u64, event_loops: usize, worth: Worth) -> Recording {
+fn recording_of(seed: u64, event_loops: usize, worth: Worth, names: Names) -> Recording {
     let mut random = Random(seed);
     let interval = *random.of(&[1., 0.1, 0.25, 3.7, 50.]);
     // A sample that is worth a time is one.
@@ -240,7 +264,7 @@ fn recording_of(seed: u64, event_loops: usize, worth: Worth) -> Recording {
     for number in 0..event_loops {
         // Names that are there twice, and none.
         let name = *random.of(&["main", "worker", "", "[a] (b);c\n"]);
-        let event_loop = event_loop(&mut random, name, with_weights, interval, worth);
+        let event_loop = event_loop(&mut random, name, with_weights, interval, worth, names);
         if number == 0 || random.once_in(3) {
             processes.push(Process {
                 name: format!("process {number}"),
