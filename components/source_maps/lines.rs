@@ -139,12 +139,17 @@ impl Owner {
                 let (line, column) = token.get_src();
                 // There may be no mapping for the bracket, but one for the beginning of the code before it.
                 let behind = section.columns_behind(token, definition);
+                let offset = |column| outlined.columns.offset(text, line, column);
                 let columns = [Some(column), column.checked_add(behind)];
-                let found = columns.into_iter().flatten().find_map(|column| {
-                    let offset = outlined.columns.offset(text, line, column)?;
-                    outlined.outline.index_defined_at(offset)
-                });
-                Function::Of(found? as u32)
+                let mut columns = columns.into_iter().flatten();
+                let found =
+                    columns.find_map(|column| outlined.outline.index_headed_at(offset(column)?));
+                // As for names: the mapping may be to the word before the function.
+                let on_line = || {
+                    let offset = offset(column).filter(|_| behind > 0)?;
+                    outlined.outline.index_defined_on_line(text, offset)
+                };
+                Function::Of(found.or_else(on_line)? as u32)
             },
         };
         Some(Self {

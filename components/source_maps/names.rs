@@ -77,7 +77,13 @@ impl SourceMap {
         match self.name_in_source(section, token, place) {
             Some(Name::Of(name)) => Some(Cow::Owned(name)),
             unnamed => match self.name_of_mapping(function.name, place) {
-                Some(name) => Some(Cow::Borrowed(name)),
+                // V8 calls some functions by names of what is around them, and other code may happen to be so far before it.
+                Some((name, named))
+                    if unnamed.is_none() || self.may_name(section, named, token) =>
+                {
+                    Some(Cow::Borrowed(name))
+                },
+                Some(_) => Some(Cow::Owned(unnamed?.shown())),
                 None => {
                     let guessed =
                         || is_guess(function.name).then(|| self.name_around(section, token));
@@ -105,9 +111,9 @@ impl SourceMap {
             .filter(|name| !name.is_empty())
     }
 
-    /// The name of the mapping at the function's generated name, which stands before its definition.
+    /// The name of the mapping at the function's generated name, which stands before its definition, and that mapping.
     /// <https://tc39.es/ecma426/#sec-names-for-generated-javascript-code>
-    fn name_of_mapping(&self, generated: &str, definition: Place) -> Option<&str> {
+    fn name_of_mapping(&self, generated: &str, definition: Place) -> Option<(&str, Token<'_>)> {
         let is_word = |character: char| character.is_alphanumeric() || "_$#".contains(character);
         if generated.is_empty() || !generated.chars().all(is_word) {
             return None;
@@ -122,8 +128,25 @@ impl SourceMap {
             let (section, token) = self.token(place)?;
             let is_there = section.columns_behind(token, place) == 0;
             let name = token.get_name().filter(|name| !name.is_empty());
-            name.filter(|_| is_there)
+            Some((name.filter(|_| is_there)?, token))
         })
+    }
+
+    /// Whether the source may have the name of a mapping as that of the function at a definition behind it. It is that of
+    /// something else if anything ends between them.
+    fn may_name(&self, section: &Section, named: Token<'_>, definition: Token<'_>) -> bool {
+        if named.get_src_id() != definition.get_src_id() {
+            return false;
+        }
+        let between = || {
+            let (outlined, text) = self.outline_of(section, definition)?;
+            let [start, end] = [named, definition].map(|token| {
+                let (line, column) = token.get_src();
+                outlined.columns.offset(text, line, column)
+            });
+            text.get(start?..end?)
+        };
+        between().is_none_or(|between| !between.contains([',', ';']))
     }
 
     /// Some compilers name the mapping of the round bracket after the function. If the source has no bracket there, the

@@ -117,6 +117,11 @@ impl Outline {
         self.innermost(offset, |function| function.body)
     }
 
+    /// The same, if `offset` may also be that of the body, to which some builders map the bracket of a getter.
+    pub fn index_headed_at(&self, offset: usize) -> Option<usize> {
+        self.innermost(offset, |function| function.body.saturating_add(1))
+    }
+
     /// The index of the function that runs at `offset`.
     pub fn index_running_at(&self, offset: usize) -> Option<usize> {
         self.innermost(offset, |function| function.end)
@@ -124,6 +129,11 @@ impl Outline {
 
     /// The function that begins on the rest of the line, if there is only one. It is for maps without columns.
     pub fn defined_on_line(&self, text: &str, offset: usize) -> Option<Name> {
+        Some(self.name(text, self.index_defined_on_line(text, offset)?))
+    }
+
+    /// The index of that function.
+    pub fn index_defined_on_line(&self, text: &str, offset: usize) -> Option<usize> {
         let near = text.floor_char_boundary(offset + MAX_LINE_LENGTH);
         let end = offset + text[offset..near].find(is_line_end)?;
         let first = self
@@ -132,7 +142,7 @@ impl Outline {
         let behind = self
             .functions
             .partition_point(|one| (one.start as usize) < end);
-        (behind == first + 1).then(|| self.name(text, first))
+        (behind == first + 1).then_some(first)
     }
 
     /// The function that runs at `offset`.

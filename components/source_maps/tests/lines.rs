@@ -111,6 +111,35 @@ fn only_mappings_to_the_function_itself_count() {
     assert_eq!(lines(&map, elsewhere, 1), None);
 }
 
+/// esbuild maps the name that it gives to such a function to the word before it.
+#[test]
+fn a_default_function_has_lines_by_the_word_before_it() {
+    let text = "export default function (a) {\n  return a;\n}\n";
+    let mappings = [
+        (0, 0, "a.ts", 0, 15),
+        (0, 9, "a.ts", 0, 7),
+        (0, 13, "a.ts", 0, 25),
+        (0, 17, "a.ts", 1, 2),
+    ];
+    let map = read(&json_of(&mappings, Some(text)));
+    let of = |column| CodeOf::Function(Place { line: 1, column });
+    assert_eq!(lines(&map, of(12), 1), Some(("a.ts", 1, 2)));
+}
+
+/// As Closure Compiler maps that of a getter.
+#[test]
+fn a_function_whose_bracket_is_mapped_to_its_body_has_lines() {
+    let text = "class A {\n  get size() {\n    return 1;\n  }\n}\n";
+    let mappings = [
+        (0, 0, "a.ts", 1, 6),
+        (0, 8, "a.ts", 1, 13),
+        (0, 11, "a.ts", 2, 4),
+    ];
+    let map = read(&json_of(&mappings, Some(text)));
+    let of = |column| CodeOf::Function(Place { line: 1, column });
+    assert_eq!(lines(&map, of(9), 1), Some(("a.ts", 2, 3)));
+}
+
 #[test]
 fn without_the_text_all_mappings_to_the_source_count_below_the_definition() {
     let map = read(&json_of(&MAPPINGS, None));

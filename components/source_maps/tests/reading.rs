@@ -571,6 +571,30 @@ fn a_function_without_any_name_has_no_generated_one() {
     assert_eq!(name_of(&map, "b", Some(1), &[]), None);
 }
 
+/// V8 calls the second one `e`, as the variable of the list. Two columns before it is the mapping of another function's name.
+#[test]
+fn a_function_is_not_called_by_what_happens_to_be_before_it() {
+    let map = |text: &str| {
+        let map = serde_json::json!({
+            "version": 3,
+            "sources": ["a.js"],
+            "sourcesContent": [text],
+            "names": ["afterAwait"],
+            "mappings": "GAAKA,EAAY",
+        });
+        read(&map.to_string())
+    };
+    let text = "x = [afterAwait, (count) => g(count)];";
+    assert_eq!(text.find("(count)"), Some(17));
+    assert_eq!(name_of(&map(text), "e", Some(6), &[]).as_deref(), Some(""));
+    // Here it may be its name.
+    let text = "x = [afterAwait  (count) => g(count)];";
+    assert_eq!(
+        name_of(&map(text), "e", Some(6), &[]).as_deref(),
+        Some("afterAwait")
+    );
+}
+
 #[test]
 fn what_comes_behind_the_last_bracket_of_a_function_is_outside() {
     // `}})()` of a script, of which only the first bracket is mapped.
