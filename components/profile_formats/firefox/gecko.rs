@@ -11,6 +11,9 @@
 //! level, and a name or an address for code of the machine. Processes are within each other. The times of each are those since
 //! its own start.
 //!
+//! If Firefox did not walk stacks of machine code (`stackwalk` is 0), each stack ends with the address that was executing. It is
+//! no function: the sample is that of the frame before it.
+//!
 //! The rows become the tables of a processed profile, from which the samples are read.
 
 use std::collections::HashMap;
@@ -311,6 +314,7 @@ fn read_process(
         let rows = RowReader {
             sources: &sources,
             since_origin,
+            has_machine_stacks: meta.stackwalk != 0,
             place: &place,
         };
         let raw = rows.read(thread, &mut left)?;
@@ -328,7 +332,7 @@ fn read_process(
         let event_loop = read_thread(
             &raw.thread,
             &mut reader,
-            Wanted::All,
+            Wanted::OfSamples,
             &meta,
             &mut left,
             &place,
@@ -362,6 +366,8 @@ struct RowReader<'a> {
     sources: &'a Table,
     /// In milliseconds.
     since_origin: f64,
+    /// If not, the address that was executing is a frame of its own, under which no function of the machine is.
+    has_machine_stacks: bool,
     place: &'a str,
 }
 
@@ -390,8 +396,21 @@ impl RowReader<'_> {
         let left = memory.checked_sub((texts + rows) as u64);
         *memory = left.ok_or_else(|| Error::new(self.place, TOO_LARGE))?;
         let stacks = self.stacks(&stack_table, frame_table.data.len())?;
-        let samples = self.samples(&samples, stack_table.data.len())?;
+        let mut samples = self.samples(&samples, stack_table.data.len())?;
         let (frames, funcs, strings) = self.frames(&frame_table, string_table)?;
+        if !self.has_machine_stacks {
+            let is_address = |stack: u32| {
+                let func = frames.func[stacks.frame[stack as usize] as usize] as usize;
+                !funcs.is_js[func] && strings[funcs.name[func] as usize].starts_with(ADDRESS)
+            };
+            let prefix = |stack| stacks.prefix.as_ref()?[stack as usize];
+            for stack in samples.stack.iter_mut().flatten() {
+                // What has no caller stays.
+                if is_address(*stack) {
+                    *stack = prefix(*stack).unwrap_or(*stack);
+                }
+            }
+        }
         let thread = Thread {
             name,
             process_name,
@@ -522,6 +541,9 @@ impl RowReader<'_> {
     }
 }
 
+/// Code of the machine whose function is not known.
+const ADDRESS: &str = "0x";
+
 /// What the text of a frame says.
 #[derive(Debug, PartialEq)]
 enum Location<'a> {
@@ -544,7 +566,7 @@ enum Start {
 
 impl<'a> Location<'a> {
     fn of(text: &'a str) -> Self {
-        if text.starts_with("0x") {
+        if text.starts_with(ADDRESS) {
             return Self::Native(text);
         }
         if let Some((name, _)) = text.rsplit_once(" (in ") {

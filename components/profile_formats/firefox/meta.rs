@@ -19,6 +19,9 @@ pub struct Meta {
     pub interval: f64,
     #[serde(default)]
     pub start_time: f64,
+    /// Whether Firefox walked stacks of machine code: 1, or 0.
+    #[serde(default)]
+    pub stackwalk: Value,
     #[serde(default)]
     pub categories: Vec<Category>,
     pub product: Option<String>,

@@ -325,6 +325,50 @@ fn what_firefox_itself_writes() {
     assert_eq!(recording.event_loops().next().unwrap().name, "GeckoMain");
 }
 
+/// It has the address that was executing at the end of each stack, even if it did not walk stacks of machine code.
+#[test]
+fn an_address_alone_is_no_function() {
+    let with_addresses = |stackwalk: u32| {
+        let mut file: Value = serde_json::from_slice(&content("firefox-esr-153-raw.json")).unwrap();
+        file["meta"]["stackwalk"] = stackwalk.into();
+        let thread = &mut file["threads"][0];
+        thread["stringTable"]
+            .as_array_mut()
+            .unwrap()
+            .push("0x7f429086d932".into());
+        let push = |table: &mut Value, row: Value| {
+            let rows = table["data"].as_array_mut().unwrap();
+            rows.push(row);
+            rows.len() - 1
+        };
+        let frame = push(&mut thread["frameTable"], json!([4, false, 0]));
+        for stack in 0..4 {
+            let with_address = push(&mut thread["stackTable"], json!([stack, frame]));
+            for row in thread["samples"]["data"].as_array_mut().unwrap() {
+                if row[0] == stack {
+                    row[0] = with_address.into();
+                }
+            }
+        }
+        // A stack of nothing else.
+        let alone = push(&mut thread["stackTable"], json!([null, frame]));
+        push(&mut thread["samples"], json!([alone, 14., 0]));
+        itself(&read_text(file.to_string().as_bytes()))
+    };
+    let named = |expected: &[(&str, u64)]| {
+        let expected = expected.iter();
+        expected
+            .map(|(name, samples)| ((*name).to_owned(), *samples))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let address = "0x7f429086d932";
+    assert_eq!(
+        with_addresses(0),
+        named(&[("", 1), ("(root)", 1), ("fib", 2), (address, 1)])
+    );
+    assert_eq!(with_addresses(1), named(&[(address, 5)]));
+}
+
 /// A process with one thread.
 fn process(version: &str, start: f64, pid: u32, time: f64, others: &[Value]) -> Value {
     json!({
