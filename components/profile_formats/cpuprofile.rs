@@ -246,6 +246,9 @@ fn add_samples(
     let starts = starts_of_samples(&entries, &is_hit);
     let interval = interval::estimate([starts.iter().map(|start| moments[*start])]);
 
+    // V8 of workerd takes no samples while it is idle, but has idle ones at the start.
+    let mut has_run = false;
+    let mut is_idle_sampled = false;
     for (index, start) in starts.iter().enumerate() {
         let entry = &entries[*start];
         if !is_sample(entry) {
@@ -253,13 +256,16 @@ fn add_samples(
         }
         let end = starts.get(index + 1).copied().unwrap_or(entries.len());
         let leaves = &mut leaves[entry.node];
+        let is_idle = matches!(leaves.leaf, Leaf::Stackless(Some(Activity::Idle)));
+        is_idle_sampled |= has_run && is_idle;
+        has_run |= !is_idle;
         let added = match is_hit[*start..end].contains(&true) {
             true => add_sample(event_loop, entry, interval, leaves),
             false => add_sample(event_loop, entry, interval, &mut leaves.without_lines()),
         };
         added.map_err(|invalid| Error::new(entry.place(), invalid))?;
     }
-    let has_pauses = profile.has_pauses.unwrap_or(!event_loop.has_idle_samples());
+    let has_pauses = profile.has_pauses.unwrap_or(!is_idle_sampled);
     let worths = until_next(interval, has_pauses.then(|| worth::most(interval)));
     let ends = starts.iter().skip(1).copied().chain([entries.len()]);
     let of_samples = starts.iter().zip(ends);

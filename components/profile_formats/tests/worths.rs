@@ -220,6 +220,10 @@ fn a_pause_is_no_time_of_a_sample_but_a_late_sample_is() {
     let late = r#""startTime":0,"endTime":502000,"samples":[2,3,4],"timeDeltas":[0,1000,500000]"#;
     let recording = of_cpuprofile(&["f", "g", "(idle)"], late);
     assert_eq!(milliseconds(&recording), named(&[("f", 1.), ("g", 500.)]));
+    // Idle samples at the start say nothing, as those of workerd.
+    let start = r#""startTime":0,"endTime":502000,"samples":[4,2,3],"timeDeltas":[0,1000,1000]"#;
+    let recording = of_cpuprofile(&["f", "g", "(idle)"], start);
+    assert_eq!(milliseconds(&recording), named(&[("f", 1.), ("g", 20.)]));
 }
 
 #[test]
