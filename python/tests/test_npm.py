@@ -71,7 +71,8 @@ class InstallTest(unittest.TestCase):
                 self.assertEqual(run.call_count, 3)
 
     def test_versions_are_exact(self):
-        for folder in (formats.SCRIPTS, formats.TOOLS, source_maps.SCRIPTS, tidy.ESLINT, real.SOURCES):
+        ours = (formats.SCRIPTS, formats.TOOLS, formats.BUILDERS, source_maps.SCRIPTS, tidy.ESLINT, real.SOURCES)
+        for folder in ours:
             packages = json.loads((folder / "package.json").read_text())
             locked = json.loads((folder / "package-lock.json").read_text())["packages"]
             for name, version in packages["dependencies"].items():

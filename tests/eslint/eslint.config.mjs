@@ -21,6 +21,7 @@ export default [
   { files: ["**/*.js"], languageOptions: { sourceType: "script" } },
   {
     files: [
+      "tests/formats/builders/**/*.js",
       "tests/pages/leaks/shared-module.js",
       "tests/pages/prime-numbers.js",
       "tests/pages/primes.js",

@@ -9,9 +9,11 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use profile_formats::{Format, FunctionKey, Recording, Totals, read};
+use flate2::read::GzDecoder;
+use profile_formats::{Format, FunctionKey, ReadOptions, Recording, Totals, Unit, read, read_with};
 use serde_json::Value;
 
 /// Names of what is no function.
@@ -74,8 +76,45 @@ fn assert_same(read: &Times, computed: &Times, samples: usize, file: &Path) {
     }
 }
 
-/// Each entry of `samples` is worth the time until the next one in time, and the last one until the end.
+/// The median of the lengths, in any unit.
+fn median(lengths: &[&[f64]]) -> f64 {
+    let mut positive = lengths.concat();
+    positive.retain(|length| *length > 0.);
+    positive.sort_by(f64::total_cmp);
+    positive[positive.len() / 2]
+}
+
+/// What a sample is worth at most, in microseconds. An engine that takes no samples while it waits writes one long time for it.
+fn most(lengths: &[&[f64]], is_idle_sampled: bool) -> f64 {
+    let median = median(lengths);
+    match is_idle_sampled {
+        true => f64::MAX,
+        false => (20. * median).min(LONGEST).max(3. * median),
+    }
+}
+
+/// In microseconds, what no sample is worth more than if none is idle and the interval is short.
+const LONGEST: f64 = 100e3;
+
+/// What each function is worth, and the number of entries.
 fn of_cpuprofile(file: &Path) -> (Times, usize) {
+    let profile = json(file);
+    let nodes = profile["nodes"].as_array().unwrap();
+    let is_idle = |id: &Value| {
+        let node = nodes.iter().find(|node| node["id"] == *id).unwrap();
+        node["callFrame"]["functionName"] == "(idle)"
+    };
+    // Those at the start say nothing.
+    let samples = profile["samples"].as_array().unwrap().iter();
+    let is_idle_sampled = samples.skip_while(|id| is_idle(id)).any(is_idle);
+    let deltas = profile["timeDeltas"].as_array().unwrap();
+    let deltas: Vec<_> = deltas.iter().map(|delta| delta.as_f64().unwrap()).collect();
+    let most = most(&[&deltas[1..]], is_idle_sampled);
+    of_entries(file, |length| length.min(most))
+}
+
+/// Each entry of `samples` is worth the time until the next one in time, and the last one until the end.
+fn of_entries(file: &Path, worth: impl Fn(f64) -> f64) -> (Times, usize) {
     let profile = json(file);
     let mut functions = BTreeMap::new();
     for node in profile["nodes"].as_array().unwrap() {
@@ -104,22 +143,12 @@ fn of_cpuprofile(file: &Path) -> (Times, usize) {
         .map(|(end, (time, _))| end - time)
         .collect();
 
-    // An engine that takes no samples while it waits writes one long time for it.
-    let is_idle = |(_, id): &(f64, u64)| functions[id].0 == "(idle)";
-    let mut positive: Vec<_> = lengths[..lengths.len() - 1].to_vec();
-    positive.retain(|length| *length > 0.);
-    positive.sort_by(f64::total_cmp);
-    let median = positive[positive.len() / 2];
-    let most = match entries.iter().any(is_idle) {
-        true => f64::MAX,
-        false => (20. * median).min(100e3).max(3. * median),
-    };
     let mut times = Times::new();
     for ((_, id), length) in entries.iter().zip(lengths) {
         let (name, url) = &functions[id];
         if !url.is_empty() || !STACKLESS.contains(&&**name) {
             let key = (name.clone(), url.clone());
-            *times.entry(key).or_default() += (length.min(most) * 1e3).round() as i128;
+            *times.entry(key).or_default() += (worth(length) * 1e3).round() as i128;
         }
     }
     times.retain(|_, time| *time > 0);
@@ -132,9 +161,7 @@ fn files_of_node() {
         let (computed, samples) = of_cpuprofile(&file);
         let read = times(&recording(&file, Format::Cpuprofile));
         assert_same(&read, &computed, samples, &file);
-        let mut functions = computed.keys();
-        let has_loop = functions.any(|(name, url)| name == "loop" && url.ends_with("/work.js"));
-        assert!(has_loop, "{}", file.display());
+        assert!(has_loop(&computed), "{}", file.display());
     }
 }
 
@@ -145,6 +172,202 @@ fn files_of_deno() {
         let read = times(&recording(&file, Format::Cpuprofile));
         assert_same(&read, &computed, samples, &file);
     }
+}
+
+/// The worker waits once for longer than any sample is worth, and no entry says so. What is before the wait is worth some of it.
+#[test]
+fn files_of_workerd() {
+    for file in files("workerd-", ".cpuprofile") {
+        let deltas = json(&file)["timeDeltas"].as_array().unwrap().clone();
+        let pauses = deltas.iter().filter(|delta| delta.as_f64() > Some(LONGEST));
+        assert!(pauses.count() > 0, "{}", file.display());
+        let (least, samples) =
+            of_entries(&file, |length| if length > LONGEST { 0. } else { length });
+        let (most, _) = of_entries(&file, |length| length.min(LONGEST));
+        let read = times(&recording(&file, Format::Cpuprofile));
+        let rounding = ROUNDING * samples as i128;
+        for key in read.keys().chain(most.keys()) {
+            let [read, least, most] =
+                [&read, &least, &most].map(|times| times.get(key).copied().unwrap_or(0));
+            let is_right = (least - rounding..=most + rounding).contains(&read);
+            assert!(
+                is_right,
+                "{}: {key:?}: {read}, not {least} to {most}",
+                file.display()
+            );
+        }
+        assert!(
+            read.keys()
+                .any(|(name, url)| name == "parse" && url == "worker.js")
+        );
+    }
+}
+
+#[test]
+fn files_of_chromium() {
+    for file in files("chromium-", ".cpuprofile") {
+        let (computed, samples) = of_cpuprofile(&file);
+        let read = times(&recording(&file, Format::Cpuprofile));
+        assert_same(&read, &computed, samples, &file);
+        assert!(has_loop(&computed), "{}", file.display());
+    }
+}
+
+/// A profile of each thread, in chunks.
+#[test]
+fn traces_of_chromium() {
+    for file in files("chromium-", ".chrome-trace.json") {
+        #[derive(Default)]
+        struct Thread {
+            start: f64,
+            names: BTreeMap<u64, (String, String)>,
+            entries: Vec<(f64, u64)>,
+        }
+        let trace = json(&file);
+        let mut threads: BTreeMap<String, Thread> = BTreeMap::new();
+        for event in trace["traceEvents"].as_array().unwrap() {
+            let data = &event["args"]["data"];
+            let key = format!("{} {}", event["pid"], event["id"]);
+            if event["name"] == "Profile" {
+                threads.entry(key).or_default().start = data["startTime"].as_f64().unwrap();
+            } else if event["name"] == "ProfileChunk" {
+                assert_eq!(data["endTime"], Value::Null);
+                let thread = threads.entry(key).or_default();
+                let profile = &data["cpuProfile"];
+                for node in profile["nodes"].as_array().into_iter().flatten() {
+                    let frame = &node["callFrame"];
+                    let text = |name: &str| frame[name].as_str().unwrap_or_default().to_owned();
+                    let name = (text("functionName"), text("url"));
+                    thread.names.insert(node["id"].as_u64().unwrap(), name);
+                }
+                let ids = profile["samples"].as_array().into_iter().flatten();
+                for (id, delta) in ids.zip(data["timeDeltas"].as_array().into_iter().flatten()) {
+                    // The time of the first one is since the start.
+                    let last = thread.entries.last().map(|(time, _)| *time);
+                    let entry = (delta.as_f64().unwrap(), id.as_u64().unwrap());
+                    thread
+                        .entries
+                        .push((last.unwrap_or_default() + entry.0, entry.1));
+                }
+            }
+        }
+        let mut lengths = Vec::new();
+        let mut is_idle_sampled = false;
+        let mut samples = 0;
+        for thread in threads.values_mut() {
+            thread
+                .entries
+                .sort_by(|(one, _), (other, _)| one.total_cmp(other));
+            let pairs = thread.entries.windows(2);
+            lengths.push(pairs.map(|pair| pair[1].0 - pair[0].0).collect::<Vec<_>>());
+            let mut ids = thread.entries.iter().map(|(_, id)| &thread.names[id].0);
+            is_idle_sampled |= ids.any(|name| name == "(idle)");
+            samples += thread.entries.len();
+        }
+        assert!(threads.values().all(|thread| thread.start > 0.));
+        let lengths: Vec<&[f64]> = lengths.iter().map(|lengths| &**lengths).collect();
+        let (median, most) = (median(&lengths), most(&lengths, is_idle_sampled));
+        let mut computed = Times::new();
+        for (thread, lengths) in threads.values().zip(&lengths) {
+            let lengths = lengths.iter().chain([&median]);
+            for ((_, id), length) in thread.entries.iter().zip(lengths) {
+                let key = &thread.names[id];
+                if !key.1.is_empty() || !STACKLESS.contains(&&*key.0) {
+                    *computed.entry(key.clone()).or_default() += (length.min(most) * 1e3) as i128;
+                }
+            }
+        }
+        computed.retain(|_, time| *time > 0);
+        assert!(has_loop(&computed), "{}", file.display());
+        let recording = recording(&file, Format::ChromeTrace);
+        assert_eq!(recording.event_loops().count(), threads.len());
+        assert_same(&times(&recording), &computed, samples, &file);
+    }
+}
+
+/// What Firefox itself writes. A sample is worth the time until the next one, and the last one an interval.
+#[test]
+fn files_of_firefox() {
+    for file in files("firefox-", ".json.gz") {
+        let mut text = String::new();
+        let mut unpacked = GzDecoder::new(fs::File::open(&file).unwrap());
+        unpacked.read_to_string(&mut text).unwrap();
+        let profile: Value = serde_json::from_str(&text).unwrap();
+        let column = |table: &Value, name: &str| table["schema"][name].as_u64().unwrap() as usize;
+        let mut computed = Times::new();
+        let mut samples = 0;
+        for process in profile["processes"].as_array().unwrap() {
+            let interval = profile["meta"]["interval"].as_f64().unwrap();
+            for thread in process["threads"].as_array().unwrap() {
+                let rows = thread["samples"]["data"].as_array().unwrap();
+                let time = column(&thread["samples"], "time");
+                let moments: Vec<_> = rows.iter().map(|row| row[time].as_f64().unwrap()).collect();
+                let lengths = moments.windows(2).map(|pair| pair[1] - pair[0]);
+                let lengths: Vec<f64> = lengths.chain([interval]).collect();
+                let most = most(&[&[interval * 1e3]], false) / 1e3;
+                samples += rows.len();
+                for (row, length) in rows.iter().zip(lengths) {
+                    let index = |value: &Value| value.as_u64().unwrap() as usize;
+                    let Some(stack) = row[column(&thread["samples"], "stack")].as_u64() else {
+                        continue;
+                    };
+                    let stacks = &thread["stackTable"];
+                    let frames = &thread["frameTable"];
+                    let row_of = |stack: u64| &stacks["data"][stack as usize];
+                    let text_of = |stack: u64| {
+                        let frame = &row_of(stack)[column(stacks, "frame")];
+                        let location = &frames["data"][index(frame)][column(frames, "location")];
+                        thread["stringTable"][index(location)].as_str().unwrap()
+                    };
+                    // The address that was executing, since there are no stacks of machine code.
+                    assert_eq!(process["meta"]["stackwalk"], 0);
+                    let caller = row_of(stack)[column(stacks, "prefix")].as_u64();
+                    let text = match (text_of(stack), caller) {
+                        (text, Some(caller)) if text.starts_with("0x") => text_of(caller),
+                        (text, _) => text,
+                    };
+                    *computed.entry(of_location(text)).or_default() +=
+                        (length.min(most) * 1e6) as i128;
+                }
+            }
+        }
+        let recording = recording(&file, Format::Firefox);
+        let only_of_script = |times: Times| -> Times {
+            let times = times.into_iter();
+            times.filter(|((_, url), _)| !url.is_empty()).collect()
+        };
+        let read = times(&recording);
+        let all = |times: &Times| times.values().sum::<i128>();
+        assert!((all(&read) - all(&computed)).abs() < ROUNDING * samples as i128);
+        let computed = only_of_script(computed);
+        // With few samples `loop` may have none.
+        let mut scripts = computed.keys().map(|(_, url)| url);
+        assert!(
+            scripts.any(|url| url.ends_with("/work.js")),
+            "{}",
+            file.display()
+        );
+        assert_same(&only_of_script(read), &computed, samples, &file);
+    }
+}
+
+/// The name and the URL in `name (url:line:column)[source]` and `url[source]`. What is of no script has no URL.
+fn of_location(text: &str) -> (String, String) {
+    let place = text.rsplit_once('[').map_or("", |(place, _)| place);
+    let (name, place) = match place
+        .strip_suffix(')')
+        .and_then(|text| text.rsplit_once(" ("))
+    {
+        Some((name, place)) => (name, place),
+        None => ("", place),
+    };
+    let url = place.trim_end_matches(|letter: char| letter == ':' || letter.is_ascii_digit());
+    (name.to_owned(), url.to_owned())
+}
+
+fn has_loop(times: &Times) -> bool {
+    let mut functions = times.keys();
+    functions.any(|(name, url)| name == "loop" && url.ends_with("/work.js"))
 }
 
 #[test]
@@ -177,10 +400,18 @@ fn files_of_hermes() {
         let most = (20 * median).min(100_000).max(3 * median);
         let mut computed = Times::new();
         for (sample, length) in samples.iter().zip(lengths.into_iter().chain([median])) {
-            let frame = &profile["stackFrames"][sample["sf"].to_string()];
-            let name = text(&frame["name"]);
-            // The others are collections of garbage, and what is under all functions.
-            if !["JavaScript", "Native"].contains(&frame["category"].as_str().unwrap()) {
+            let frame = |id: &Value| &profile["stackFrames"][id.to_string()];
+            let mut leaf = frame(&sample["sf"]);
+            // Others are collections of garbage, which a function has begun, and what is under all functions.
+            while !["JavaScript", "Native"].contains(&leaf["category"].as_str().unwrap_or_default())
+            {
+                if leaf["parent"].is_null() {
+                    break;
+                }
+                leaf = frame(&leaf["parent"]);
+            }
+            let name = text(&leaf["name"]);
+            if name == "[root]" {
                 continue;
             }
             let (name, url) = match name
@@ -217,6 +448,40 @@ fn files_of_py_spy_as_collapsed_stacks() {
             *computed.entry(name.to_owned()).or_default() += count.parse::<u64>().unwrap();
         }
         assert_eq!(samples(&recording(&file, Format::Collapsed)), computed);
+    }
+}
+
+/// Counts are periods in nanoseconds. The names are those that perf has, with what V8 writes of its functions.
+#[test]
+fn files_of_perf_and_inferno() {
+    for file in files("perf-", ".folded") {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut computed: BTreeMap<String, i128> = BTreeMap::new();
+        for line in text.lines() {
+            let (stack, count) = line.rsplit_once(' ').unwrap();
+            let leaf = stack.rsplit(';').next().unwrap();
+            *computed.entry(leaf.to_owned()).or_default() += count.parse::<i128>().unwrap();
+        }
+        assert!(
+            computed
+                .keys()
+                .any(|name| name.contains("loop /project/work.js"))
+        );
+        let options = ReadOptions {
+            unit: Some(Unit::Nanoseconds),
+            ..ReadOptions::default()
+        };
+        let content = fs::read(&file).unwrap();
+        let (recording, format, _) = read_with(&content, Some(&file), options).unwrap();
+        assert_eq!(format, Format::Collapsed);
+        // The greatest common divisor of all counts is a sample.
+        let period = (recording.interval * 1e6).round() as i128;
+        let totals = Totals::of(&recording);
+        assert_eq!(i128::from(totals.samples) * period, computed.values().sum());
+        for (FunctionKey { name, .. }, totals) in totals.functions {
+            let expected = computed.get(name).copied().unwrap_or(0);
+            assert_eq!(i128::from(totals.itself) * period, expected, "{name}");
+        }
     }
 }
 

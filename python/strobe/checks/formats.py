@@ -15,12 +15,22 @@ from ..lock import cache_lock
 from ..run import shown_from_here
 from ..setup import bootstrap
 from ..setup.environments import ensure_environment
+from ..setup.programs import ensure_program
 
 SCRIPTS = paths.ROOT / "tests" / "formats"
 # What writes files that we read.
 TOOLS = SCRIPTS / "tools"
-# From PyPI.
+# What writes source maps that we read.
+BUILDERS = SCRIPTS / "builders"
+# From PyPI, and from crates.io.
 PY_SPY = "py-spy==0.4.3"
+INFERNO = "0.12.8"
+# By the name that scripts have for them: the name of the program, and of its package in Debian.
+INSTALLED = {
+    "chromium": ("chromium", "chromium"),
+    "firefox": ("firefox-esr", "firefox-esr"),
+    "perf": ("perf", "linux-perf"),
+}
 
 
 def test_formats(profiles: list[Path]):
@@ -37,7 +47,7 @@ def test_formats(profiles: list[Path]):
         process.run([*command, str(folder), *(str(profile.resolve()) for profile in profiles)])
         tools = npm.install(SCRIPTS)
         if not profiles:
-            _check_files_of_tools(folder.with_name("formats-of-tools"))
+            _check_tools()
     status = process.stream(["node", str(tools / "check.mjs"), str(folder)])
     if status == 1:
         raise MachError(f"see above; the files are in {shown_from_here(folder)}")
@@ -45,11 +55,44 @@ def test_formats(profiles: list[Path]):
         raise MachError(f"the checks {process.describe_status(status)}")
 
 
-def _check_files_of_tools(folder: Path):
+def _check_tools():
+    """What other tools write: profiles, and source maps."""
+    programs = {name: _installed(*names) for name, names in INSTALLED.items()}
+    _check_files_of_tools(paths.target_dir() / "formats-of-tools", programs)
+    _check_maps_of_builders(paths.target_dir() / "formats-of-builders", programs)
+
+
+def _installed(program: str, package: str) -> str:
+    if found := shutil.which(program):
+        return found
+    raise MachError(f"there is no `{program}` on the PATH; on Debian: sudo apt-get install {package}")
+
+
+def _check_files_of_tools(folder: Path, programs: dict[str, str]):
     """Makes a file with each tool, and compares the self times that we read with those that a test computes."""
     shutil.rmtree(folder, ignore_errors=True)
     tools = npm.install(TOOLS)
-    programs = ensure_environment("py-spy", [PY_SPY])
-    process.run(["node", str(tools / "make.mjs"), str(folder), str(programs / "py-spy"), sys.executable])
+    more = {
+        "py-spy": ensure_environment("py-spy", [PY_SPY]) / "py-spy",
+        "python": sys.executable,
+        "inferno": ensure_program("inferno", INFERNO, program="inferno-collapse-perf"),
+    }
+    named = [f"{name}={file}" for name, file in {**programs, **more}.items()]
+    process.run(["node", str(tools / "make.mjs"), str(folder), *named])
     command = ["cargo", "test", "--quiet", "--locked", "--package=profile_formats", "--test=tools"]
     process.run(command, env={**os.environ, "STROBE_TOOLS": str(folder)})
+
+
+def _check_maps_of_builders(folder: Path, programs: dict[str, str]):
+    """Records what each builder makes of a program. Names, files and lines must be as they were written."""
+    shutil.rmtree(folder, ignore_errors=True)
+    tools = npm.install(BUILDERS)
+    scripts, recorded = str(folder / "dist"), str(folder / "recorded")
+    process.run(["node", str(tools / "build.mjs"), scripts])
+    node = npm.install(TOOLS) / "node_modules" / "node-26" / "bin" / "node"
+    browsers = [programs["chromium"], programs["firefox"]]
+    process.run(["node", str(tools / "record.mjs"), scripts, recorded, str(node), *browsers])
+    process.run(["cargo", "build", "--quiet", "--locked", "--package=profile_formats", "--example=mapped_functions"])
+    example = paths.target_dir() / "debug" / "examples" / "mapped_functions"
+    if process.stream(["node", str(tools / "check.mjs"), scripts, recorded, str(example)]) != 0:
+        raise MachError(f"see above; the files are in {shown_from_here(folder)}")

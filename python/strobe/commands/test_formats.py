@@ -10,8 +10,9 @@ from pathlib import Path
 SUMMARY = "check that other tools read our profiles, and that we read theirs"
 MORE = (
     "Writes recordings in each format. speedscope, the model of Chrome's DevTools and the Firefox Profiler's own code, "
-    "which come from npm, read them. Each function must keep its samples. Then Node.js, Bun, Deno, Hermes and py-spy "
-    "write small files, and we must read what is in them. Needs Node.js and npm. `./mach test` does not run it."
+    "which come from npm, read them. Each function must keep its samples. Then engines and profilers write small "
+    "files, and we must read what is in them. Then builders make source maps, and names and lines must be as they were "
+    "written. Needs Node.js, npm, Chromium, Firefox ESR and perf. `./mach test` does not run it."
 )
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from .. import paths, process
 from ..errors import MachError
-from ..lock import cache_lock
+from ..setup.programs import ensure_program
 from . import notices
 
 # From crates.io.
@@ -77,22 +77,8 @@ def standard_library_licences() -> Path:
 # Crates
 
 
-def ensure_cargo_about() -> Path:
-    """The program, which is compiled in the cache if it is not there."""
-    folder = paths.cache_dir() / f"cargo-about-{CARGO_ABOUT}"
-    program = folder / "bin" / "cargo-about"
-    # This is another lock than the cache's own, which the caller holds.
-    with cache_lock("package", name="cargo-about-lock"):
-        if not program.exists():
-            print(f"installing cargo-about {CARGO_ABOUT}")
-            install = ["cargo", "install", "--locked", f"--version={CARGO_ABOUT}", "--features=cli"]
-            # Outside the checkout, whose configuration is for the browser.
-            process.run([*install, f"--root={folder}", "cargo-about"], cwd=paths.cache_dir())
-    return program
-
-
 def _run_cargo_about() -> str:
-    program = ensure_cargo_about()
+    program = ensure_program("cargo-about", CARGO_ABOUT, "--features=cli")
     # It asks Cargo about all systems. Without the network it looks for licences only in the crates themselves.
     process.run(["cargo", "fetch", "--locked"])
     output = paths.target_dir() / "package" / "about.json"

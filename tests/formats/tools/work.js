@@ -4,6 +4,9 @@
 
 // What the tools profile: functions of different kinds, a native one, a collection of garbage, and a wait where there is one.
 
+/** In milliseconds. */
+const WAIT = 400;
+
 function loop(count) {
   let sum = 0;
   for (let index = 0; index < count; index += 1) {
@@ -43,5 +46,5 @@ function work() {
 
 work();
 if (typeof setTimeout === "function") {
-  setTimeout(() => work(), 60);
+  setTimeout(() => work(), WAIT);
 }
