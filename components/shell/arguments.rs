@@ -2,14 +2,9 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! Arguments that several commands have in common, and what they mean.
+//! An argument that several commands have in common.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use profile_formats::{By, Format, Unit};
 
 /// When to end even if pages are still open.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,67 +13,4 @@ pub enum ExitAfter {
     Load,
     /// This long after the pages were opened.
     Elapsed(Duration),
-}
-
-/// Parses the name of a format that is written.
-pub fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.map(Format::as_str);
-    PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
-}
-
-/// Parses the name of a format that is read.
-pub fn read_format_parser() -> impl TypedValueParser<Value = Format> {
-    let names = Format::all_read().map(Format::as_str);
-    PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
-}
-
-/// What the counts of collapsed stacks are.
-pub fn unit_argument() -> Arg {
-    let names = Unit::ALL.map(Unit::as_str);
-    let parser =
-        PossibleValuesParser::new(names).try_map(|name| Unit::by_name(&name).ok_or("no unit"));
-    Arg::new("unit")
-        .long("unit")
-        .value_name("UNIT")
-        .value_parser(parser)
-        .help("What the counts of collapsed stacks are; guessed by default")
-}
-
-/// How many functions a report lists.
-pub fn top_argument() -> Arg {
-    Arg::new("top")
-        .long("top")
-        .value_name("N")
-        .value_parser(value_parser!(usize))
-        .default_value("10")
-        .help("How many functions to list, those with the most self samples first")
-}
-
-/// What the rows of a report are.
-pub fn by_argument() -> Arg {
-    let names = PossibleValuesParser::new(By::ALL.map(By::as_str));
-    Arg::new("by")
-        .long("by")
-        .value_name("WHAT")
-        .value_parser(names.try_map(|name| By::by_name(&name).ok_or("no kind of rows")))
-        .default_value(By::default().as_str())
-        .help("What to list: each function, each file, or each package of node_modules")
-}
-
-/// Where the source maps of scripts are.
-pub fn source_maps_argument() -> Arg {
-    Arg::new("source-maps")
-        .long("source-maps")
-        .value_name("DIR")
-        .action(ArgAction::Append)
-        .value_parser(value_parser!(PathBuf))
-        .help("Apply the source maps in this folder to scripts; may be repeated")
-}
-
-pub fn source_map_folders(matches: &mut ArgMatches, working_directory: &Path) -> Vec<PathBuf> {
-    let folders = matches.remove_many::<PathBuf>("source-maps");
-    let folders = folders.into_iter().flatten();
-    folders
-        .map(|folder| working_directory.join(folder))
-        .collect()
 }

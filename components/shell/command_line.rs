@@ -13,18 +13,16 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use dpi::PhysicalSize;
-use profile_formats::{Format, Unit};
+use profile_commands::arguments::{
+    input_argument, input_format_argument, inputs, source_maps_argument, unit_argument,
+};
+use profile_commands::{SavedRecording, Task, saved_file};
 use servo::{DeviceIntSize, Theme};
 use url::Url;
 
-use crate::arguments::{
-    ExitAfter, by_argument, format_parser, read_format_parser, source_map_folders,
-    source_maps_argument, top_argument, unit_argument,
-};
-use crate::convert::Conversion;
+use crate::arguments::ExitAfter;
 use crate::profile::ProfileOptions;
-use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SavedReport};
-use crate::{preferences, saved_file, url_argument};
+use crate::{preferences, url_argument};
 
 /// The options of a run of the browser.
 #[derive(Debug, PartialEq)]
@@ -80,10 +78,8 @@ pub struct StyleSheet {
 pub enum Parsed {
     /// Open pages.
     Run(Box<CommandLine>),
-    /// Convert a profile, without a browser.
-    Convert(Conversion),
-    /// Print a report on a profile, without a browser.
-    Report(SavedReport),
+    /// Read saved profiles, without a browser.
+    Saved(Task),
     /// Print this help, and end.
     Information(String),
     /// Print the versions of the browser and its engines, and end.
@@ -115,21 +111,6 @@ and on SIGINT and SIGTERM.
 Exit status: 0 if all went well; 1 if a page crashed or could not be loaded, or its screenshot
 could not be taken; 2 if the command line is wrong.";
 
-const AFTER_CONVERT_HELP: &str = "\
-Formats, and the file names that select them: trace, the result of Profiler.stop() in a page (.trace,
-.trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json);
-speedscope-lines, the same with a frame for each line of a function (.speedscope-lines.json); cpuprofile,
-for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded); collapsed-lines,
-the same with a line number for each function (.collapsed-lines); html, a page that shows the profile in
-any browser (.html). A file whose name ends in .gz is compressed with gzip. The ending .json.gz
-without a format before it means firefox.
-
-Every function keeps its samples. A trace or a cpuprofile holds only one event loop. A file of
-speedscope-lines is read as speedscope, and each of its lines is a function then.
-If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
-Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
-wrong.";
-
 const AFTER_VIEW_HELP: &str = "\
 The files may have any format that `strobe convert` reads. Each one is shown in a tab of about:profiling.
 If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
@@ -139,15 +120,6 @@ Without a display, print a profile with `strobe report FILE`, or turn it into a 
 `strobe convert FILE a.html`.
 Exit status: 0 if all went well; 1 if a file could not be read or if there is no display; 2 if the
 command line is wrong.";
-
-const AFTER_REPORT_HELP: &str = "\
-The files may have any format that `strobe convert` reads, such as a trace that a page sent to its server.
-If the samples of a file are worth different times, as in those of V8, the shares are of time and not of samples.
---lines also lists the lines at which functions were executing. The trace of a page has no lines, and nor do
-the formats speedscope and collapsed. The lines of speedscope-lines are read as functions.
-If a source map of --source-maps is missing or wrong, a warning says so, and the report is complete without it.
-
-Exit status: 0 if all went well; 1 if a file could not be read; 2 if the command line is wrong.";
 
 impl CommandLine {
     /// Reads `arguments`. The first one is the name of the program. Paths are relative to
@@ -173,23 +145,20 @@ impl CommandLine {
         let mut pages = Vec::new();
         let (mut screenshot, mut webdriver, mut exit_after) = (None, None, None);
         match matches.remove_subcommand() {
-            Some((name, matches)) if name == "convert" => {
-                return conversion(matches, working_directory).map(Parsed::Convert);
-            },
-            Some((name, matches)) if name == "report" => {
-                return Ok(Parsed::Report(saved_report(matches, working_directory)));
-            },
-            Some((name, mut of_view)) if name == "view" => {
-                views = inputs(&mut of_view, None, working_directory);
-                webdriver = of_view.remove_one("webdriver");
-                matches = of_view;
-            },
-            Some((_, mut of_profile)) => {
-                let (options, end) = ProfileOptions::of(&mut of_profile, working_directory)?;
-                profile = Some(options);
-                exit_after = end;
-                pages = page_arguments(&mut of_profile);
-                matches = of_profile;
+            Some((name, of_subcommand)) => {
+                matches = of_subcommand;
+                if let Some(task) = Task::of(&name, &mut matches, working_directory) {
+                    return task.map(Parsed::Saved);
+                }
+                if name == "view" {
+                    views = inputs(&mut matches, None, working_directory);
+                    webdriver = matches.remove_one("webdriver");
+                } else {
+                    let (options, end) = ProfileOptions::of(&mut matches, working_directory)?;
+                    profile = Some(options);
+                    exit_after = end;
+                    pages = page_arguments(&mut matches);
+                }
             },
             None => {
                 screenshot = matches.remove_one::<PathBuf>("screenshot");
@@ -250,81 +219,6 @@ impl CommandLine {
     }
 }
 
-/// The argument for a profile to read.
-fn input_argument(name: &'static str) -> Arg {
-    Arg::new(name)
-        .required(true)
-        .value_parser(value_parser!(PathBuf))
-        .help("The file to read, which may be compressed with gzip, or - for standard input")
-}
-
-fn input_format_argument() -> Arg {
-    Arg::new("from")
-        .long("from")
-        .value_name("FORMAT")
-        .value_parser(read_format_parser())
-        .help(
-            "The format of the file to read (default: recognised by its content or else by its name)",
-        )
-}
-
-fn event_loop_argument(help: &'static str) -> Arg {
-    Arg::new("event-loop")
-        .long("event-loop")
-        .value_name("N")
-        .value_parser(value_parser!(usize))
-        .help(help)
-}
-
-fn convert_command() -> Command {
-    Command::new("convert")
-        .about("Convert a profile from one format into another")
-        .after_help(AFTER_CONVERT_HELP)
-        .arg(input_argument("IN"))
-        .arg(
-            Arg::new("OUT")
-                .required(true)
-                .value_parser(value_parser!(PathBuf))
-                .help("The file to write, or - for standard output"),
-        )
-        .arg(input_format_argument())
-        .arg(unit_argument())
-        .arg(
-            Arg::new("to")
-                .long("to")
-                .value_name("FORMAT")
-                .value_parser(format_parser())
-                .help("The format of OUT (default: chosen by its name)"),
-        )
-        .arg(event_loop_argument(
-            "Write only the event loop with this number (the first one is 0)",
-        ))
-        .arg(source_maps_argument())
-}
-
-fn report_command() -> Command {
-    Command::new("report")
-        .about("Print the functions that have the most samples in a profile")
-        .after_help(AFTER_REPORT_HELP)
-        .arg(input_argument("FILE").num_args(1..).help(
-            "Files to read, which may be compressed with gzip, or - for standard input; several are added up",
-        ))
-        .arg(input_format_argument())
-        .arg(unit_argument())
-        .arg(event_loop_argument(
-            "Report only on the event loop with this number of each file (the first one is 0)",
-        ))
-        .arg(source_maps_argument())
-        .arg(by_argument())
-        .arg(top_argument())
-        .arg(
-            Arg::new("lines")
-                .long("lines")
-                .action(ArgAction::SetTrue)
-                .help("List the N lines with the most samples too"),
-        )
-}
-
 fn view_command() -> Command {
     Command::new("view")
         .about("Show saved profiles in the browser")
@@ -348,61 +242,6 @@ fn page_arguments(matches: &mut ArgMatches) -> Vec<OsString> {
         .unwrap_or_default()
 }
 
-fn input_or_output(matches: &mut ArgMatches, name: &str, working_directory: &Path) -> PathBuf {
-    let file: PathBuf = matches.remove_one(name).expect("clap requires it");
-    file_or_stream(file, working_directory)
-}
-
-fn file_or_stream(file: PathBuf, working_directory: &Path) -> PathBuf {
-    match file.as_os_str() == STANDARD_STREAM {
-        true => file,
-        false => working_directory.join(file),
-    }
-}
-
-/// The profiles of a command that reads several files.
-fn inputs(
-    matches: &mut ArgMatches,
-    event_loop: Option<usize>,
-    working_directory: &Path,
-) -> Vec<SavedRecording> {
-    let format: Option<Format> = matches.remove_one("from");
-    let unit: Option<Unit> = matches.remove_one("unit");
-    let source_maps = source_map_folders(matches, working_directory);
-    let files = matches.remove_many("FILE").into_iter().flatten();
-    files
-        .map(|file: PathBuf| SavedRecording {
-            file: file_or_stream(file, working_directory),
-            format,
-            unit,
-            event_loop,
-            source_maps: source_maps.clone(),
-        })
-        .collect()
-}
-
-fn conversion(mut matches: ArgMatches, working_directory: &Path) -> Result<Conversion, String> {
-    let input = SavedRecording {
-        file: input_or_output(&mut matches, "IN", working_directory),
-        format: matches.remove_one("from"),
-        unit: matches.remove_one("unit"),
-        event_loop: matches.remove_one("event-loop"),
-        source_maps: source_map_folders(&mut matches, working_directory),
-    };
-    let output = input_or_output(&mut matches, "OUT", working_directory);
-    Conversion::new(input, output, matches.remove_one("to"))
-}
-
-fn saved_report(mut matches: ArgMatches, working_directory: &Path) -> SavedReport {
-    let event_loop = matches.remove_one("event-loop");
-    SavedReport {
-        inputs: inputs(&mut matches, event_loop, working_directory),
-        by: matches.remove_one("by").expect("clap has a default"),
-        top: matches.remove_one("top").expect("clap has a default"),
-        lines: matches.get_flag("lines"),
-    }
-}
-
 /// What `strobe` understands. Its man pages and its shell completions are made from it, too.
 pub fn command() -> Command {
     Command::new("strobe")
@@ -411,8 +250,7 @@ pub fn command() -> Command {
         .disable_help_subcommand(true)
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
-        .subcommand(convert_command())
-        .subcommand(report_command())
+        .subcommands(Task::commands())
         .subcommand(view_command())
         .subcommand(ProfileOptions::command(
             shared_arguments().into_iter().chain([page_argument()]),
@@ -636,7 +474,7 @@ fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, Strin
 
 #[cfg(test)]
 mod tests {
-    use profile_formats::By;
+    use profile_formats::Format;
     use profile_recorder::{EventLoops, Options, Wanted};
     use tempfile::NamedTempFile;
 
@@ -1126,125 +964,6 @@ mod tests {
         // A file with this name is still opened as a page.
         let message = parse(&["./view"]).unwrap_err();
         assert!(message.contains("'./view' is neither"), "{message}");
-    }
-
-    #[test]
-    fn a_conversion_has_two_files_and_formats() {
-        let conversion = |arguments: &[&str]| {
-            let arguments: Vec<_> = ["convert"].iter().chain(arguments).copied().collect();
-            parse(&arguments)
-        };
-        assert_eq!(
-            conversion(&["a.json", "b.cpuprofile"]),
-            Ok(Parsed::Convert(Conversion {
-                input: SavedRecording {
-                    file: PathBuf::from("/a.json"),
-                    format: None,
-                    unit: None,
-                    event_loop: None,
-                    source_maps: Vec::new(),
-                },
-                output: PathBuf::from("/b.cpuprofile"),
-                to: Format::Cpuprofile,
-            }))
-        );
-        assert_eq!(
-            conversion(&[
-                "--from=trace",
-                "-",
-                "-",
-                "--to",
-                "firefox",
-                "--event-loop",
-                "3",
-                "--source-maps",
-                "dist",
-                "--source-maps=/lib"
-            ]),
-            Ok(Parsed::Convert(Conversion {
-                input: SavedRecording {
-                    file: PathBuf::from("-"),
-                    format: Some(Format::Trace),
-                    unit: None,
-                    event_loop: Some(3),
-                    source_maps: vec![PathBuf::from("/dist"), PathBuf::from("/lib")],
-                },
-                output: PathBuf::from("-"),
-                to: Format::Firefox,
-            }))
-        );
-        for (arguments, named, complaint) in [
-            (&["a"][..], "not provided: <OUT>", "required"),
-            (&["a", "b.json"], "/b.json", "--to"),
-            (&["a", "b", "--to", "pprof"], "'pprof'", "speedscope"),
-            (&["a", "b.trace", "--event-loop=x"], "'x'", "invalid digit"),
-            (&["a", "b.trace", "c"], "'c'", "unexpected"),
-        ] {
-            let message = conversion(arguments).unwrap_err();
-            assert!(message.contains(named), "{arguments:?}: {message}");
-            assert!(message.contains(complaint), "{arguments:?}: {message}");
-            assert!(!message.contains("Usage"), "{arguments:?}: {message}");
-        }
-        let Ok(Parsed::Information(help)) = conversion(&["--help"]) else {
-            panic!("no help");
-        };
-        for format in Format::ALL {
-            assert!(help.contains(format.as_str()), "{format} is not in {help}");
-        }
-    }
-
-    #[test]
-    fn a_report_has_a_file_and_says_how_much_to_list() {
-        let report = |file: &str, format, event_loop, top, source_maps: &[&str]| {
-            let input = SavedRecording {
-                file: PathBuf::from(file),
-                format,
-                unit: None,
-                event_loop,
-                source_maps: source_maps.iter().map(PathBuf::from).collect(),
-            };
-            Ok(Parsed::Report(SavedReport {
-                inputs: vec![input],
-                by: By::Function,
-                top,
-                lines: false,
-            }))
-        };
-        assert_eq!(
-            parse(&["report", "a.trace"]),
-            report("/a.trace", None, None, 10, &[])
-        );
-        assert_eq!(
-            parse(&[
-                "report",
-                "-",
-                "--from=trace",
-                "--event-loop=1",
-                "--top=3",
-                "--source-maps=dist"
-            ]),
-            report("-", Some(Format::Trace), Some(1), 3, &["/dist"])
-        );
-        let Ok(Parsed::Report(with_lines)) = parse(&["report", "--lines", "a.trace"]) else {
-            panic!("no report");
-        };
-        assert!(with_lines.lines);
-        let parsed = parse(&["report", "a", "b", "--by=package"]);
-        let Ok(Parsed::Report(SavedReport { inputs, by, .. })) = parsed else {
-            panic!("no report");
-        };
-        let files: Vec<_> = inputs.into_iter().map(|input| input.file).collect();
-        assert_eq!(files, ["/a", "/b"].map(PathBuf::from));
-        assert_eq!(by, By::Package);
-        for (arguments, named) in [
-            (&["report"][..], "<FILE>"),
-            (&["report", "a", "--by=line"], "'line'"),
-            (&["report", "a", "--top=x"], "'x'"),
-            (&["report", "a", "--to=html"], "'--to'"),
-        ] {
-            let message = parse(arguments).unwrap_err();
-            assert!(message.contains(named), "{arguments:?}: {message}");
-        }
     }
 
     #[test]

@@ -18,7 +18,6 @@ mod browser;
 mod command_line;
 mod console;
 mod content_process;
-mod convert;
 mod crash;
 mod display;
 mod duration;
@@ -34,8 +33,6 @@ mod preferences;
 mod profile;
 mod report;
 mod reserved_output;
-mod saved_file;
-mod saved_recording;
 mod screenshot;
 mod surface;
 mod termination;
@@ -47,9 +44,10 @@ mod window;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
+use profile_commands::{Task, print};
 use profile_recorder::Recorder;
 
 use crate::about_profiling::Recordings;
@@ -87,20 +85,16 @@ fn run() -> Result<u8, (u8, String)> {
     let parsed = CommandLine::parse(env::args_os(), &working_directory).map_err(wrong)?;
     let mut command_line = match parsed {
         Parsed::Run(command_line) => *command_line,
-        Parsed::Convert(conversion) => {
-            conversion.run(warn).map_err(failed)?;
-            return Ok(0);
-        },
-        Parsed::Report(saved) => {
-            print(&report::saved_report(&saved, warn).map_err(failed)?);
+        Parsed::Saved(task) => {
+            task.run(warn).map_err(failed)?;
             return Ok(0);
         },
         Parsed::Information(text) => {
-            print(&text);
+            print(&text).map_err(failed)?;
             return Ok(0);
         },
         Parsed::Version => {
-            print(&versions::line());
+            print(&versions::line()).map_err(failed)?;
             return Ok(0);
         },
     };
@@ -147,16 +141,10 @@ fn run() -> Result<u8, (u8, String)> {
     Ok(ended.status)
 }
 
-/// Writes to standard output.
-fn print(text: &str) {
-    // A reader that closes the pipe has seen enough.
-    let _ = io::stdout().write_all(text.as_bytes());
-}
-
 /// Whether a run of the browser with these arguments has no window. A run that needs no browser counts as one with a
 /// window.
 fn opens_no_window(mut arguments: impl Iterator<Item = OsString>) -> bool {
-    let is_without_browser = |argument: &OsString| argument == "convert" || argument == "report";
+    let is_without_browser = |argument: &OsString| Task::NAMES.iter().any(|name| argument == name);
     let first = arguments.nth(1);
     if first.as_ref().is_some_and(is_without_browser) {
         return false;

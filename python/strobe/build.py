@@ -21,6 +21,7 @@ BASE_JS_PROFILER = "tests/wpt/base/js_profiler"
 BASE_CRATES = (
     "components/shell",
     "components/shared/js_profiler",
+    "components/profile_commands",
     "components/profile_formats",
     "components/profile_recorder",
     "components/source_maps",

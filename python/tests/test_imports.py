@@ -19,6 +19,7 @@ from . import rust_imports
 # The crates, and the module of servo-script that is ours.
 CRATES = {
     "components/js_profiler": (),
+    "components/profile_commands": (),
     "components/profile_formats": (),
     "components/profile_recorder": (),
     "components/script/dom/profiler": ("dom", "profiler"),

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::StatusCode;
+use profile_commands::saved_file;
 use profile_formats::{EventLoopKind, Format, ReadOptions, WriteError, write_viewer_data};
 use profile_recorder::{EventLoops, Options, Recorder, StartError, Wanted};
 use serde::Serialize;
@@ -24,7 +25,7 @@ use super::query::Query;
 use super::recording_options::{OWN_PAGE, Present, recording_options};
 use super::recordings::{NamedRecording, Recordings};
 use super::status::State;
-use crate::{saved_file, url_argument};
+use crate::url_argument;
 
 /// The recorder and the recordings. The caller has checked that the request is allowed.
 pub struct Endpoints {

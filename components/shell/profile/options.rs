@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use profile_commands::arguments::{
+    format_parser, source_map_folders, source_maps_argument, top_argument,
+};
 use profile_formats::Format;
 use profile_recorder::{EventLoops, Options, Wanted};
 
 use super::Output;
-use crate::arguments::{
-    ExitAfter, format_parser, source_map_folders, source_maps_argument, top_argument,
-};
+use crate::arguments::ExitAfter;
 use crate::duration::{milliseconds, seconds};
 
 const DEFAULT_INTERVAL: &str = "1";

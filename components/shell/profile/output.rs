@@ -7,10 +7,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use profile_commands::{STANDARD_STREAM, saved_file};
 use profile_formats::{EventLoop, Format, Recording, WriteError};
 
-use crate::saved_recording::STANDARD_STREAM;
-use crate::{reserved_output, saved_file};
+use crate::reserved_output;
 
 /// The stem of the file's name if -o is not given.
 const DEFAULT_STEM: &str = "strobe-profile";

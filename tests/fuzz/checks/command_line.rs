@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use fuzz_parts::{CommandLine, ExitAfter, Parsed, preferences};
+use profile_commands::Task;
 
 use crate::response::lines;
 
@@ -29,11 +30,11 @@ pub fn command_line(input: &[u8]) -> bool {
     let arguments = [OsString::from("strobe")].into_iter().chain(arguments);
     match CommandLine::parse(arguments, Path::new(WORKING_DIRECTORY)) {
         Ok(Parsed::Run(command_line)) => check_run(&command_line),
-        Ok(Parsed::Convert(conversion)) => {
+        Ok(Parsed::Saved(Task::Convert(conversion))) => {
             let output = conversion.output;
             assert!(output.is_absolute() || output.as_os_str() == "-");
         },
-        Ok(Parsed::Report(report)) => {
+        Ok(Parsed::Saved(Task::Report(report))) => {
             let files = report.inputs.iter().map(|input| &input.file);
             let mut files = files.peekable();
             assert!(files.peek().is_some());

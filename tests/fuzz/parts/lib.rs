@@ -23,8 +23,6 @@ mod about_profiling;
 mod arguments;
 #[path = "../../../components/shell/command_line.rs"]
 mod command_line;
-#[path = "../../../components/shell/convert.rs"]
-mod convert;
 #[path = "../../../components/shell/duration.rs"]
 mod duration;
 #[path = "../../../components/profile_recorder/kept.rs"]
@@ -36,10 +34,6 @@ pub mod preferences;
 mod profile;
 #[path = "../../../components/shell/reserved_output.rs"]
 mod reserved_output;
-#[path = "../../../components/shell/saved_file.rs"]
-mod saved_file;
-#[path = "../../../components/shell/saved_recording.rs"]
-mod saved_recording;
 #[path = "../../../components/shell/url_argument.rs"]
 pub mod url_argument;
 mod window;

@@ -2,16 +2,36 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! `strobe convert`: converts a profile from one format to another, without a browser.
+//! `convert`: converts a profile from one format to another.
 
 use std::ffi::OsStr;
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
+use clap::{Arg, ArgMatches, Command, value_parser};
 use profile_formats::{Format, Notice, WriteError};
 
+use crate::arguments::{
+    event_loop_argument, format_parser, input_argument, input_format_argument, input_or_output,
+    source_map_folders, source_maps_argument, unit_argument,
+};
 use crate::saved_file;
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
+
+const AFTER_HELP: &str = "\
+Formats, and the file names that select them: trace, the result of Profiler.stop() in a page (.trace,
+.trace.json); firefox, for profiler.firefox.com (.firefox.json); speedscope (.speedscope.json);
+speedscope-lines, the same with a frame for each line of a function (.speedscope-lines.json); cpuprofile,
+for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded); collapsed-lines,
+the same with a line number for each function (.collapsed-lines); html, a page that shows the profile in
+any browser (.html). A file whose name ends in .gz is compressed with gzip. The ending .json.gz
+without a format before it means firefox.
+
+Every function keeps its samples. A trace or a cpuprofile holds only one event loop. A file of
+speedscope-lines is read as speedscope, and each of its lines is a function then.
+If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
+Exit status: 0 if all went well; 1 if a file could not be read or written; 2 if the command line is
+wrong.";
 
 /// What to convert.
 #[derive(Debug, PartialEq)]
@@ -21,7 +41,46 @@ pub struct Conversion {
     pub to: Format,
 }
 
+/// The subcommand.
+pub fn command() -> Command {
+    Command::new("convert")
+        .about("Convert a profile from one format into another")
+        .after_help(AFTER_HELP)
+        .arg(input_argument("IN"))
+        .arg(
+            Arg::new("OUT")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The file to write, or - for standard output"),
+        )
+        .arg(input_format_argument())
+        .arg(unit_argument())
+        .arg(
+            Arg::new("to")
+                .long("to")
+                .value_name("FORMAT")
+                .value_parser(format_parser())
+                .help("The format of OUT (default: chosen by its name)"),
+        )
+        .arg(event_loop_argument(
+            "Write only the event loop with this number (the first one is 0)",
+        ))
+        .arg(source_maps_argument())
+}
+
 impl Conversion {
+    pub(crate) fn of(matches: &mut ArgMatches, working_directory: &Path) -> Result<Self, String> {
+        let input = SavedRecording {
+            file: input_or_output(matches, "IN", working_directory),
+            format: matches.remove_one("from"),
+            unit: matches.remove_one("unit"),
+            event_loop: matches.remove_one("event-loop"),
+            source_maps: source_map_folders(matches, working_directory),
+        };
+        let output = input_or_output(matches, "OUT", working_directory);
+        Self::new(input, output, matches.remove_one("to"))
+    }
+
     /// `to` is the format to write. Without it, the output's name selects the format.
     pub fn new(input: SavedRecording, output: PathBuf, to: Option<Format>) -> Result<Self, String> {
         Ok(Self {
@@ -37,13 +96,18 @@ impl Conversion {
         let at_output =
             |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.output.display());
         let recording = self.input.read(warn)?;
-        let written = match self.output == OsStr::new(STANDARD_STREAM) {
+        let is_stream = self.output == OsStr::new(STANDARD_STREAM);
+        let written = match is_stream {
             true => profile_formats::write_to_stream(io::stdout().lock(), self.to, &recording),
             // The output may be the same file as the input.
             false => profile_formats::replace(&self.output, self.to, &recording),
         };
         match written {
             Ok(()) => Ok(()),
+            // A reader that closes the pipe has seen enough.
+            Err(WriteError::Io(error)) if is_stream && error.kind() == ErrorKind::BrokenPipe => {
+                Ok(())
+            },
             Err(error @ (WriteError::Io(_) | WriteError::TooLarge(_))) => Err(at_output(&error)),
             Err(WriteError::Unfit(why)) if recording.event_loops().count() > 1 => {
                 Err(self.input.problem(&format!("{why}; pass --event-loop")))

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use profile_formats::{By, Format, Notice, ReadOptions, Recording, Unit};
+use profile_formats::{Format, Notice, ReadOptions, Recording, Unit};
 
 /// Standard input or output instead of a file.
 pub const STANDARD_STREAM: &str = "-";
@@ -27,18 +27,6 @@ pub struct SavedRecording {
     pub event_loop: Option<usize>,
     /// Folders whose source maps are applied to it.
     pub source_maps: Vec<PathBuf>,
-}
-
-/// What to report on.
-#[derive(Debug, PartialEq)]
-pub struct SavedReport {
-    /// One or more, whose samples are added up.
-    pub inputs: Vec<SavedRecording>,
-    pub by: By,
-    /// How many functions, files or packages are listed, and how many lines.
-    pub top: usize,
-    /// Whether lines are listed too.
-    pub lines: bool,
 }
 
 impl SavedRecording {

@@ -1,0 +1,25 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! The commands that read saved profiles. The browser has them as subcommands, and so has `strobe-tool`, which is built
+//! without Servo and the engine.
+
+#![deny(unsafe_code)]
+
+// Built anew in every checkout: see the generated .cargo/config.toml.
+const _: Option<&str> = option_env!("STROBE_CHECKOUT");
+
+pub mod arguments;
+mod convert;
+mod output;
+mod report;
+pub mod saved_file;
+mod saved_recording;
+mod task;
+
+pub use crate::convert::Conversion;
+pub use crate::output::print;
+pub use crate::report::SavedReport;
+pub use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
+pub use crate::task::Task;
