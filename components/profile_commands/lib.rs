@@ -20,6 +20,6 @@ mod task;
 
 pub use crate::convert::Conversion;
 pub use crate::output::print;
-pub use crate::report::SavedReport;
+pub use crate::report::{Form, SavedReport};
 pub use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
 pub use crate::task::Task;

@@ -34,6 +34,18 @@ pub struct SavedReport {
     pub top: usize,
     /// Whether lines are listed too.
     pub lines: bool,
+    pub form: Form,
+}
+
+/// For whom a report is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Form {
+    /// A terminal.
+    Text,
+    /// A program.
+    Json,
+    /// A comment, a chat or a language model.
+    Markdown,
 }
 
 /// The subcommand.
@@ -58,6 +70,19 @@ pub fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("List the N lines with the most samples too"),
         )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("Print JSON, whose form stays: see docs/report.md"),
+        )
+        .arg(
+            Arg::new("markdown")
+                .long("markdown")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(["json", "lines"])
+                .help("Print Markdown, with lines, a call tree and callers: at most 30,000 characters"),
+        )
 }
 
 impl SavedReport {
@@ -68,6 +93,11 @@ impl SavedReport {
             by: matches.remove_one("by").expect("clap has a default"),
             top: matches.remove_one("top").expect("clap has a default"),
             lines: matches.get_flag("lines"),
+            form: match (matches.get_flag("json"), matches.get_flag("markdown")) {
+                (true, _) => Form::Json,
+                (_, true) => Form::Markdown,
+                _ => Form::Text,
+            },
         }
     }
 
@@ -78,11 +108,17 @@ impl SavedReport {
         for input in &self.inputs {
             files.push((input.name(), input.read(&mut warn)?));
         }
-        let mut text = profile_formats::report_by(&files, self.by, self.top);
-        if self.lines {
-            text += &profile_formats::line_report_of(&files, self.top);
-        }
-        Ok(text)
+        Ok(match self.form {
+            Form::Text => {
+                let mut text = profile_formats::report_by(&files, self.by, self.top);
+                if self.lines {
+                    text += &profile_formats::line_report_of(&files, self.top);
+                }
+                text
+            },
+            Form::Json => profile_formats::json_report(&files, self.by, self.top, self.lines),
+            Form::Markdown => profile_formats::markdown_report(&files, self.by, self.top),
+        })
     }
 }
 
@@ -105,6 +141,7 @@ mod tests {
                 by: By::Function,
                 top: 5,
                 lines: false,
+                form: Form::Text,
             };
             wanted.text(|notice| panic!("{notice}"))
         };
@@ -144,6 +181,7 @@ mod tests {
             by: By::Function,
             top: 5,
             lines: false,
+            form: Form::Text,
         };
         let report = || {
             let mut warnings = Vec::new();
@@ -182,6 +220,7 @@ mod tests {
                 by: By::Function,
                 top: 3,
                 lines,
+                form: Form::Text,
             };
             wanted.text(|notice| panic!("{notice}")).unwrap()
         };
@@ -210,6 +249,7 @@ mod tests {
             by: By::Function,
             top: 5,
             lines: false,
+            form: Form::Text,
         };
         let text = wanted.text(|notice| panic!("{notice}")).unwrap();
         assert!(text.contains("\n      2  a.folded"), "{text}");

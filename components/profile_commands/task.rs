@@ -67,6 +67,7 @@ mod tests {
     use profile_formats::{By, Format};
 
     use super::*;
+    use crate::report::Form;
     use crate::saved_recording::SavedRecording;
 
     fn parse(arguments: &[&str]) -> Result<Task, String> {
@@ -165,6 +166,7 @@ mod tests {
                 by: By::Function,
                 top,
                 lines: false,
+                form: Form::Text,
             }))
         };
         assert_eq!(
@@ -198,6 +200,7 @@ mod tests {
             (&["report", "a", "--by=line"], "'line'"),
             (&["report", "a", "--top=x"], "'x'"),
             (&["report", "a", "--to=html"], "'--to'"),
+            (&["report", "a", "--json", "--markdown"], "'--json'"),
         ] {
             let message = parse(arguments).unwrap_err();
             assert!(message.contains(named), "{arguments:?}: {message}");

@@ -40,6 +40,8 @@ mod map_folders;
 mod recorded_by;
 mod recording;
 mod report;
+mod report_json;
+mod report_markdown;
 mod sink;
 mod source_mapped;
 mod speedscope;
@@ -68,6 +70,8 @@ pub use crate::recording::{
 pub use crate::report::{
     By, MAX_EVENT_LOOP, Outcome, grouped, line_report, line_report_of, report, report_by,
 };
+pub use crate::report_json::json_report;
+pub use crate::report_markdown::{MAX_MARKDOWN_CHARACTERS, markdown_report};
 pub use crate::source_mapped::{Notices, apply_own_maps, apply_source_maps, deadline_of_maps};
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals, TotalsBy};
 pub use crate::viewer::viewer_page;

@@ -31,6 +31,12 @@ const NO_SOURCE: &str = "(no source)";
 /// What stands for it if the function has a name and no position.
 const BUILT_IN: &str = "(built-in)";
 
+/// What stands for the functions of a recording without any.
+pub const NO_FUNCTION: &str = "No function was sampled.";
+
+/// What stands for the lines of a recording without any.
+pub const NO_LINE: &str = "No line of a function was recorded.";
+
 /// How many documents of an event loop are listed. The rest are counted.
 const MAX_DOCUMENTS: usize = 5;
 
@@ -97,26 +103,53 @@ fn report_on(
     top: usize,
 ) -> String {
     let recordings: Vec<&Recording> = files.iter().map(|(_, recording)| *recording).collect();
-    let head = |totals: Sum| {
-        summary(&recordings, totals, outcome) + &event_loops(files) + &stackless(&recordings)
-    };
+    let (totals, groups) = groups_by(&recordings, by, top);
+    let mut text = summary(&recordings, totals, outcome) + "\n\n";
+    let event_loops = event_loops(files);
+    if event_loops.rows.is_empty() {
+        text += "There was no event loop.\n";
+    }
+    text += &event_loops.text();
+    if let Some(reasons) = missed(&recordings) {
+        text += &reasons;
+        text.push('\n');
+    }
+    text.push('\n');
+    let stackless = stackless(&recordings);
+    if !stackless.rows.is_empty() {
+        text += &stackless.text();
+        text.push('\n');
+    }
+    text + &noted(groups, NO_FUNCTION)
+}
+
+/// A table with the note below it, or else what stands for it.
+fn noted(table: Option<Noted>, without: &str) -> String {
+    match table {
+        Some(Noted { table, note }) => format!("{}{note}\n\n", table.text()),
+        None => format!("{without}\n\n"),
+    }
+}
+
+/// The totals of all samples, and the rows with the most of them.
+pub fn groups_by(recordings: &[&Recording], by: By, top: usize) -> (Sum, Option<Noted>) {
     match by {
         By::Function => {
-            let totals = Totals::by(&recordings, FunctionKey::of);
-            let rows = groups(&totals, top, &["function", "defined at"], |function| {
+            let totals = Totals::by(recordings, FunctionKey::of);
+            let groups = groups(&totals, top, &["function", "defined at"], |function| {
                 vec![name(function), place(function)]
             });
-            head(Sum::of(&totals)) + &rows
+            (Sum::of(&totals), groups)
         },
         By::File => {
-            let totals = TotalsBy::by(&recordings, file_of);
-            let rows = groups(&totals, top, &["file"], |file| vec![shown(file)]);
-            head(Sum::of(&totals)) + &rows
+            let totals = TotalsBy::by(recordings, file_of);
+            let groups = groups(&totals, top, &["file"], |file| vec![shown(file)]);
+            (Sum::of(&totals), groups)
         },
         By::Package => {
-            let totals = TotalsBy::by(&recordings, package_of);
-            let rows = groups(&totals, top, &["package"], |package| vec![shown(package)]);
-            head(Sum::of(&totals)) + &rows
+            let totals = TotalsBy::by(recordings, package_of);
+            let groups = groups(&totals, top, &["package"], |package| vec![shown(package)]);
+            (Sum::of(&totals), groups)
         },
     }
 }
@@ -126,7 +159,7 @@ fn shown(name: &&str) -> String {
 }
 
 /// What stands for a function in a report by files.
-fn file_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
+pub fn file_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
     match event_loop.resource_of(function) {
         Some(resource) => resource,
         None if function.name.is_empty() || function.line.is_some() => NO_SOURCE,
@@ -135,7 +168,7 @@ fn file_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
 }
 
 /// What stands for a function in a report by packages. A package in another one's `node_modules` is one of its own.
-fn package_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
+pub fn package_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
     const FOLDER: &str = "node_modules";
     const OTHERS: &str = "(in no package)";
     let Some(resource) = event_loop.resource_of(function) else {
@@ -180,7 +213,7 @@ fn shown_interval(milliseconds: f64) -> String {
 }
 
 /// In milliseconds: whole microseconds, which is what most files hold.
-fn time(nanoseconds: u128) -> String {
+pub fn time(nanoseconds: u128) -> String {
     let microseconds = (nanoseconds + 500) / 1_000;
     let milliseconds = grouped((microseconds / 1_000) as u64);
     format!("{milliseconds}.{:03}", microseconds % 1_000)
@@ -188,16 +221,16 @@ fn time(nanoseconds: u128) -> String {
 
 /// All samples, and those with a stack.
 #[derive(Clone, Copy)]
-struct Sum {
-    samples: u64,
-    with_stack: u64,
-    is_timed: bool,
-    time: u128,
-    time_with_stack: u128,
+pub struct Sum {
+    pub samples: u64,
+    pub with_stack: u64,
+    pub is_timed: bool,
+    pub time: u128,
+    pub time_with_stack: u128,
 }
 
 impl Sum {
-    fn of<K: Eq + Hash>(totals: &TotalsBy<K>) -> Self {
+    pub fn of<K: Eq + Hash>(totals: &TotalsBy<K>) -> Self {
         let TotalsBy {
             samples,
             with_stack,
@@ -216,7 +249,7 @@ impl Sum {
     }
 }
 
-fn summary(recordings: &[&Recording], totals: Sum, outcome: Option<Outcome>) -> String {
+pub fn summary(recordings: &[&Recording], totals: Sum, outcome: Option<Outcome>) -> String {
     let all: Vec<_> = recordings.iter().map(|one| one.interval).collect();
     let [least, most] = [f64::min, f64::max].map(|of| all.iter().copied().reduce(of));
     let [least, most] = [least, most].map(|one| shown_interval(one.unwrap_or(interval::DEFAULT)));
@@ -250,19 +283,22 @@ fn summary(recordings: &[&Recording], totals: Sum, outcome: Option<Outcome>) -> 
     if outcome.is_none() && !programs.is_empty() {
         let _ = write!(text, "\nRecorded by {}", programs.join(", "));
     }
-    text + "\n\n"
+    text
 }
 
 /// A table of event loops: their samples, what these are worth, and how many were missed, as far as it is known.
-fn event_loops(files: &[(String, &Recording)]) -> String {
+pub fn event_loops(files: &[(String, &Recording)]) -> Table {
     let recordings: Vec<&Recording> = files.iter().map(|(_, recording)| *recording).collect();
     let is_timed = is_timed(&recordings);
     // Most formats do not hold what was missed.
-    let reasons = missed(&recordings);
+    let is_missed = recordings
+        .iter()
+        .flat_map(|one| one.event_loops())
+        .any(|one| missed_of(one) > 0);
     let columns: Vec<_> = [
         Some(("samples", Side::Right)),
         is_timed.then_some(("ms", Side::Right)),
-        reasons.is_some().then_some(("missed", Side::Right)),
+        is_missed.then_some(("missed", Side::Right)),
         Some(("event loop", Side::Left)),
     ]
     .into_iter()
@@ -280,25 +316,20 @@ fn event_loops(files: &[(String, &Recording)]) -> String {
             let row = [
                 Some(grouped(event_loop.weight())),
                 is_timed.then(|| time(worth)),
-                reasons.is_some().then(|| grouped(missed_of(event_loop))),
+                is_missed.then(|| grouped(missed_of(event_loop))),
                 Some(name),
             ];
             rows.push(row.into_iter().flatten().collect());
         }
     }
-    if rows.is_empty() {
-        return "There was no event loop.\n\n".to_owned();
-    }
-    let mut text = table(&columns, &rows);
-    if let Some(reasons) = reasons {
-        text += &reasons;
-        text.push('\n');
-    }
-    text + "\n"
+    Table { columns, rows }
 }
 
-/// What the samples without a stack were. Empty if there are none.
-fn stackless(recordings: &[&Recording]) -> String {
+/// Samples and what they are worth, in nanoseconds.
+type Weights = (u64, u128);
+
+/// What the samples without a stack were, the most frequent first, and all samples.
+pub fn without_stacks(recordings: &[&Recording]) -> (Vec<(Option<Activity>, Weights)>, Weights) {
     let is_timed = is_timed(recordings);
     let known = Activity::ALL.map(Some);
     let activities = || known.iter().chain([&None]);
@@ -319,18 +350,23 @@ fn stackless(recordings: &[&Recording]) -> String {
             }
         }
     }
-    let of_all = |(of_samples, of_time): (u64, u128)| match is_timed {
-        true => share(of_time, times),
-        false => share(of_samples.into(), samples.into()),
-    };
     let mut rows: Vec<_> = activities()
+        .copied()
         .zip(sums)
         .filter(|(_, sum)| sum.0 > 0)
         .collect();
     rows.sort_by_key(|(_, sum)| Reverse(if is_timed { sum.1 } else { sum.0.into() }));
-    if rows.is_empty() {
-        return String::new();
-    }
+    (rows, (samples, times))
+}
+
+/// The same as a table. It has no rows if each sample has a stack.
+pub fn stackless(recordings: &[&Recording]) -> Table {
+    let is_timed = is_timed(recordings);
+    let (rows, (samples, times)) = without_stacks(recordings);
+    let of_all = |(of_samples, of_time): Weights| match is_timed {
+        true => share(of_time, times),
+        false => share(of_samples.into(), samples.into()),
+    };
     let rows: Vec<_> = rows
         .into_iter()
         .map(|(activity, sum)| {
@@ -338,7 +374,7 @@ fn stackless(recordings: &[&Recording]) -> String {
                 Some(of_all(sum)),
                 is_timed.then(|| time(sum.1)),
                 Some(grouped(sum.0)),
-                Some(without_stack(*activity).to_owned()),
+                Some(without_stack(activity).to_owned()),
             ];
             cells.into_iter().flatten().collect()
         })
@@ -352,11 +388,11 @@ fn stackless(recordings: &[&Recording]) -> String {
     .into_iter()
     .flatten()
     .collect();
-    table(&columns, &rows) + "\n"
+    Table { columns, rows }
 }
 
 /// What a sample without a stack was, for people.
-fn without_stack(activity: Option<Activity>) -> &'static str {
+pub fn without_stack(activity: Option<Activity>) -> &'static str {
     match activity {
         Some(Activity::Idle) => "idle",
         Some(Activity::Script) => "script",
@@ -371,29 +407,36 @@ fn without_stack(activity: Option<Activity>) -> &'static str {
 }
 
 /// How many samples of an event loop were missed.
-fn missed_of(event_loop: &EventLoop) -> u64 {
+pub fn missed_of(event_loop: &EventLoop) -> u64 {
     let missed = event_loop.missed().iter();
     missed.map(|missed| u64::from(missed.samples)).sum()
 }
 
-/// How many samples were missed for each reason, the most frequent one first. `None` if there were none.
-fn missed(recordings: &[&Recording]) -> Option<String> {
+/// How many samples were missed for each reason, the most frequent one first.
+pub fn missed_reasons(recordings: &[&Recording]) -> Vec<(u64, MissedReason)> {
     let event_loops = || recordings.iter().flat_map(|one| one.event_loops());
     let sum_of = |why: MissedReason| -> u64 {
         let missed = event_loops().flat_map(EventLoop::missed);
         let of_reason = missed.filter(|missed| missed.why == why);
         of_reason.map(|missed| u64::from(missed.samples)).sum()
     };
-    let mut reasons = MissedReason::ALL.map(|why| (sum_of(why), why.as_str()));
+    let mut reasons = MissedReason::ALL.map(|why| (sum_of(why), why));
     reasons.sort_by_key(|(samples, _)| Reverse(*samples));
     let reasons = reasons.into_iter().filter(|(samples, _)| *samples > 0);
-    let reasons = reasons.map(|(samples, why)| format!("{} {why}", grouped(samples)));
+    reasons.collect()
+}
+
+/// The same as a sentence. `None` if there were none.
+pub fn missed(recordings: &[&Recording]) -> Option<String> {
+    let reasons = missed_reasons(recordings);
+    let all: u64 = reasons.iter().map(|(samples, _)| samples).sum();
+    let reasons = reasons.iter();
+    let reasons = reasons.map(|(samples, why)| format!("{} {}", grouped(*samples), why.as_str()));
     let reasons: Vec<_> = reasons.collect();
-    let all: u64 = event_loops().map(missed_of).sum();
     (!reasons.is_empty()).then(|| format!("{} missed: {}", grouped(all), reasons.join(", ")))
 }
 
-fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> String {
+pub fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> String {
     let mut text = shortened(&event_loop.name, MAX_EVENT_LOOP);
     if let EventLoopKind::Page { documents } = &event_loop.kind {
         let documents = documents.iter();
@@ -416,22 +459,28 @@ fn described(process: &Process, event_loop: &EventLoop, is_several: bool) -> Str
     text
 }
 
+/// All rows, the one with the most samples or time of its own first.
+pub fn ranked<K: Copy + Ord + Hash>(totals: &TotalsBy<K>) -> Vec<(&K, &FunctionTotals)> {
+    let mut all: Vec<_> = totals.functions.iter().collect();
+    all.sort_by_key(|(key, one)| {
+        let times = (one.time_itself, one.time_total);
+        (Reverse((times, one.itself, one.total)), **key)
+    });
+    all
+}
+
 /// The `top` rows with the most samples or time of their own, and how many are left out. `columns` are the names of the
-/// cells for a key.
+/// cells for a key. `None` if there are no rows.
 fn groups<K: Copy + Ord + Hash>(
     totals: &TotalsBy<K>,
     top: usize,
     columns: &[&'static str],
     cells: impl Fn(&K) -> Vec<String>,
-) -> String {
+) -> Option<Noted> {
     if totals.functions.is_empty() {
-        return "No function was sampled.\n\n".to_owned();
+        return None;
     }
-    let mut all: Vec<(&K, &FunctionTotals)> = totals.functions.iter().collect();
-    all.sort_by_key(|(key, one)| {
-        let times = (one.time_itself, one.time_total);
-        (Reverse((times, one.itself, one.total)), **key)
-    });
+    let all = ranked(totals);
     let is_timed = totals.is_timed;
     let rows: Vec<_> = all
         .iter()
@@ -456,18 +505,20 @@ fn groups<K: Copy + Ord + Hash>(
             row
         })
         .collect();
-    let mut text = String::new();
-    if !rows.is_empty() {
-        let figures: &[&str] = match is_timed {
-            true => &["self %", "total %", "self ms", "total ms", "samples"],
-            false => &["self %", "total %", "self", "total"],
-        };
-        let figures = figures.iter().map(|head| (*head, Side::Right));
-        let columns = columns.iter().map(|head| (*head, Side::Left));
-        text += &table(&figures.chain(columns).collect::<Vec<_>>(), &rows);
-    }
-    // The last column but the place says what a row is.
-    text + &note(all.len() - rows.len(), columns[0], is_timed)
+    let figures: &[&str] = match is_timed {
+        true => &["self %", "total %", "self ms", "total ms", "samples"],
+        false => &["self %", "total %", "self", "total"],
+    };
+    let figures = figures.iter().map(|head| (*head, Side::Right));
+    let names = columns.iter().map(|head| (*head, Side::Left));
+    Some(Noted {
+        // The first of them says what a row is.
+        note: note(all.len() - rows.len(), columns[0], is_timed),
+        table: Table {
+            columns: figures.chain(names).collect(),
+            rows,
+        },
+    })
 }
 
 /// What the percentages are of, and how many rows are left out.
@@ -485,10 +536,10 @@ fn note(left_out: usize, what: &str, is_timed: bool) -> String {
             grouped(more as u64)
         ),
     };
-    text + "\n\n"
+    text
 }
 
-fn share(part: u128, of: u128) -> String {
+pub fn share(part: u128, of: u128) -> String {
     let percent = match of {
         0 => 0.,
         of => 100. * part as f64 / of as f64,
@@ -508,42 +559,73 @@ pub fn line_report_of(files: &[(String, Recording)], top: usize) -> String {
 }
 
 fn line_report_on(recordings: &[&Recording], top: usize) -> String {
-    let is_timed = is_timed(recordings);
-    let (mut with_stack, mut time_with_stack) = (0_u64, 0_u128);
-    let mut lines: HashMap<(FunctionKey, Place), (u128, u64)> = HashMap::new();
-    for recording in recordings {
-        for event_loop in recording.event_loops() {
-            // By the frame that was the leaf.
-            let mut sums = vec![(0_u128, 0_u64); event_loop.frames().len()];
-            let worths = event_loop.worths(recording.interval);
-            for (sample, worth) in event_loop.samples().iter().zip(worths) {
-                if let Some(stack) = sample.stack {
-                    let worth = u128::from(worth);
-                    with_stack += sample.weight;
-                    time_with_stack += worth;
-                    let sum = &mut sums[event_loop.stack(stack).frame.index()];
-                    sum.0 += worth;
-                    sum.1 += sample.weight;
+    noted(lines(recordings, top), NO_LINE)
+}
+
+/// The lines at which functions were executing.
+pub struct LineTotals<'a> {
+    pub is_timed: bool,
+    pub with_stack: u64,
+    pub time_with_stack: u128,
+    /// Time and samples of each, the one with the most first. Times are 0 if samples have none of their own.
+    pub lines: Vec<((FunctionKey<'a>, Place), (u128, u64))>,
+}
+
+impl<'a> LineTotals<'a> {
+    pub fn of(recordings: &[&'a Recording]) -> Self {
+        let is_timed = is_timed(recordings);
+        let (mut with_stack, mut time_with_stack) = (0_u64, 0_u128);
+        let mut lines: HashMap<(FunctionKey, Place), (u128, u64)> = HashMap::new();
+        for recording in recordings {
+            for event_loop in recording.event_loops() {
+                // By the frame that was the leaf.
+                let mut sums = vec![(0_u128, 0_u64); event_loop.frames().len()];
+                let worths = event_loop.worths(recording.interval);
+                for (sample, worth) in event_loop.samples().iter().zip(worths) {
+                    if let Some(stack) = sample.stack {
+                        let worth = u128::from(worth);
+                        with_stack += sample.weight;
+                        time_with_stack += worth;
+                        let sum = &mut sums[event_loop.stack(stack).frame.index()];
+                        sum.0 += worth;
+                        sum.1 += sample.weight;
+                    }
                 }
-            }
-            for (frame, (worth, samples)) in event_loop.frames().zip(sums) {
-                if samples > 0
-                    && let Some(place) = frame.place
-                {
-                    let function = event_loop.function(frame.function);
-                    let key = FunctionKey::of(event_loop, function);
-                    let sum = lines.entry((key, place.without_column())).or_default();
-                    sum.0 += if is_timed { worth } else { 0 };
-                    sum.1 += samples;
+                for (frame, (worth, samples)) in event_loop.frames().zip(sums) {
+                    if samples > 0
+                        && let Some(place) = frame.place
+                    {
+                        let function = event_loop.function(frame.function);
+                        let key = FunctionKey::of(event_loop, function);
+                        let sum = lines.entry((key, place.without_column())).or_default();
+                        sum.0 += if is_timed { worth } else { 0 };
+                        sum.1 += samples;
+                    }
                 }
             }
         }
+        let mut lines: Vec<_> = lines.into_iter().collect();
+        lines.sort_by_key(|(line, sum)| (Reverse(*sum), *line));
+        Self {
+            is_timed,
+            with_stack,
+            time_with_stack,
+            lines,
+        }
     }
+}
+
+/// The `top` lines at which functions were executing in the most samples; `None` if no line was recorded.
+pub fn lines(recordings: &[&Recording], top: usize) -> Option<Noted> {
+    let LineTotals {
+        is_timed,
+        with_stack,
+        time_with_stack,
+        lines,
+    } = LineTotals::of(recordings);
     if lines.is_empty() {
-        return "No line of a function was recorded.\n\n".to_owned();
+        return None;
     }
-    let mut lines: Vec<_> = lines.into_iter().collect();
-    lines.sort_by_key(|(line, sum)| (Reverse(*sum), *line));
     let rows: Vec<_> = lines
         .iter()
         .take(top)
@@ -561,24 +643,23 @@ fn line_report_on(recordings: &[&Recording], top: usize) -> String {
             cells.into_iter().flatten().collect()
         })
         .collect();
-    let mut text = String::new();
-    if !rows.is_empty() {
-        let columns: Vec<_> = [
-            Some(("self %", Side::Right)),
-            is_timed.then_some(("self ms", Side::Right)),
-            Some(("samples", Side::Right)),
-            Some(("line", Side::Left)),
-            Some(("function", Side::Left)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        text += &table(&columns, &rows);
-    }
-    text + &note(lines.len() - rows.len(), "line", is_timed)
+    let columns = [
+        Some(("self %", Side::Right)),
+        is_timed.then_some(("self ms", Side::Right)),
+        Some(("samples", Side::Right)),
+        Some(("line", Side::Left)),
+        Some(("function", Side::Left)),
+    ];
+    Some(Noted {
+        note: note(lines.len() - rows.len(), "line", is_timed),
+        table: Table {
+            columns: columns.into_iter().flatten().collect(),
+            rows,
+        },
+    })
 }
 
-fn line(function: &FunctionKey, place: Place) -> String {
+pub fn line(function: &FunctionKey, place: Place) -> String {
     let file = file(function).unwrap_or_else(|| NO_SOURCE.to_owned());
     match place {
         Place::Source { line, .. } => format!("{file}:{line}"),
@@ -588,7 +669,7 @@ fn line(function: &FunctionKey, place: Place) -> String {
     }
 }
 
-fn name(function: &FunctionKey) -> String {
+pub fn name(function: &FunctionKey) -> String {
     match function.name {
         "" => "(anonymous)".to_owned(),
         name => shortened(name, MAX_COLUMN),
@@ -623,7 +704,7 @@ fn last_segment(url: &str) -> Option<&str> {
 }
 
 /// Where the function is defined.
-fn place(function: &FunctionKey) -> String {
+pub fn place(function: &FunctionKey) -> String {
     let mut place = match file(function) {
         Some(file) => file,
         // A built-in function has a name, and no position.
@@ -639,35 +720,55 @@ fn place(function: &FunctionKey) -> String {
     place
 }
 
-#[derive(Clone, Copy)]
-enum Side {
+#[derive(Clone, Copy, PartialEq)]
+pub enum Side {
+    /// Text.
     Left,
+    /// Numbers.
     Right,
 }
 
-/// Columns with two spaces between them. A row has a cell for each.
-fn table(columns: &[(&str, Side)], rows: &[Vec<String>]) -> String {
-    let head: Vec<_> = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
-    let all = || [&head].into_iter().chain(rows);
-    let widths: Vec<usize> = (0..columns.len())
-        .map(|column| {
-            let cells = all().map(|row| row[column].chars().count());
-            cells.max().unwrap_or(0)
-        })
-        .collect();
-    let mut text = String::new();
-    for row in all() {
-        let mut line = String::new();
-        for ((cell, width), (_, side)) in row.iter().zip(&widths).zip(columns) {
-            let _ = match side {
-                Side::Left => write!(line, "{cell:<width$}  "),
-                Side::Right => write!(line, "{cell:>width$}  "),
-            };
+/// A row has a cell for each column.
+pub struct Table {
+    pub columns: Vec<(&'static str, Side)>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A table, and what is below it.
+pub struct Noted {
+    pub table: Table,
+    pub note: String,
+}
+
+impl Table {
+    /// Columns with two spaces between them, below their names. Empty if there are no rows.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        if self.rows.is_empty() {
+            return text;
         }
-        text += line.trim_end();
-        text.push('\n');
+        let columns = &self.columns;
+        let head: Vec<_> = columns.iter().map(|(head, _)| (*head).to_owned()).collect();
+        let all = || [&head].into_iter().chain(&self.rows);
+        let widths: Vec<usize> = (0..columns.len())
+            .map(|column| {
+                let cells = all().map(|row| row[column].chars().count());
+                cells.max().unwrap_or(0)
+            })
+            .collect();
+        for row in all() {
+            let mut line = String::new();
+            for ((cell, width), (_, side)) in row.iter().zip(&widths).zip(columns) {
+                let _ = match side {
+                    Side::Left => write!(line, "{cell:<width$}  "),
+                    Side::Right => write!(line, "{cell:>width$}  "),
+                };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
     }
-    text
 }
 
 /// 1234567 as 1,234,567.

@@ -4,7 +4,7 @@
 
 //! Recordings of anything that a recording can hold.
 
-mod random;
+pub mod random;
 
 use std::num::NonZeroU32;
 
