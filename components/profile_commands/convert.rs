@@ -5,7 +5,6 @@
 //! `convert`: converts a profile from one format to another.
 
 use std::ffi::OsStr;
-use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -15,8 +14,8 @@ use crate::arguments::{
     event_loop_argument, format_parser, input_argument, input_format_argument, input_or_output,
     source_map_folders, source_maps_argument, unit_argument,
 };
-use crate::saved_file;
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
+use crate::{output, saved_file};
 
 const AFTER_HELP: &str = "\
 Formats, and the file names that select them: trace, the result of Profiler.stop() in a page (.trace,
@@ -96,18 +95,13 @@ impl Conversion {
         let at_output =
             |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.output.display());
         let recording = self.input.read(warn)?;
-        let is_stream = self.output == OsStr::new(STANDARD_STREAM);
-        let written = match is_stream {
-            true => profile_formats::write_to_stream(io::stdout().lock(), self.to, &recording),
+        let written = match self.output == OsStr::new(STANDARD_STREAM) {
+            true => output::write(self.to, &recording),
             // The output may be the same file as the input.
             false => profile_formats::replace(&self.output, self.to, &recording),
         };
         match written {
             Ok(()) => Ok(()),
-            // A reader that closes the pipe has seen enough.
-            Err(WriteError::Io(error)) if is_stream && error.kind() == ErrorKind::BrokenPipe => {
-                Ok(())
-            },
             Err(error @ (WriteError::Io(_) | WriteError::TooLarge(_))) => Err(at_output(&error)),
             Err(WriteError::Unfit(why)) if recording.event_loops().count() > 1 => {
                 Err(self.input.problem(&format!("{why}; pass --event-loop")))

@@ -19,7 +19,7 @@ mod saved_recording;
 mod task;
 
 pub use crate::convert::Conversion;
-pub use crate::output::print;
+pub use crate::output::{print, write};
 pub use crate::report::{Form, SavedReport};
 pub use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
 pub use crate::task::Task;

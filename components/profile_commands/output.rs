@@ -6,6 +6,8 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use profile_formats::{Format, Recording, WriteError};
+
 /// Writes to standard output. A reader that closes the pipe has seen enough.
 pub fn print(text: &str) -> Result<(), String> {
     let mut output = io::stdout().lock();
@@ -17,5 +19,13 @@ pub fn print(text: &str) -> Result<(), String> {
             Err(format!("standard output: {error}"))
         },
         _ => Ok(()),
+    }
+}
+
+/// Writes a recording to standard output. A reader that closes the pipe has seen enough.
+pub fn write(format: Format, recording: &Recording) -> Result<(), WriteError> {
+    match profile_formats::write_to_stream(io::stdout().lock(), format, recording) {
+        Err(WriteError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }

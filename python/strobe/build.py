@@ -54,6 +54,38 @@ def build(release: bool = False, also: tuple[str, ...] = ()) -> Path:
     return paths.target_dir() / ("release" if release else "debug") / "strobe"
 
 
+def tool() -> Path:
+    """Builds a release of strobe-tool, which needs nothing but Rust, and returns the path of its binary."""
+    # Another lock than the one of the browser's builds, which take long.
+    with cache_lock("build", name="tool-lock"):
+        bootstrap.ensure_rust()
+        run_for_tool(["build", "--release"])
+    return tool_target_dir() / "release" / "strobe-tool"
+
+
+def tool_target_dir() -> Path:
+    return paths.target_dir() / "tool"
+
+
+def run_for_tool(arguments: list[str]):
+    """Runs a command of Cargo on the tool."""
+    process.run(tool_command(arguments), **tool_place())
+
+
+def tool_command(arguments: list[str]) -> list[str]:
+    subcommand, *rest = arguments
+    return ["cargo", subcommand, "--locked", f"--manifest-path={paths.TOOL / 'Cargo.toml'}", *rest]
+
+
+def tool_place() -> dict:
+    """Where such a command is run: outside the checkout, whose configuration has the hooked crates of the browser."""
+    folder = paths.cache_dir() / "tool"
+    folder.mkdir(parents=True, exist_ok=True)
+    own = ("CARGO_BUILD_BUILD_DIR",)
+    environment = {name: value for name, value in os.environ.items() if name not in own}
+    return {"cwd": folder, "env": {**environment, "CARGO_TARGET_DIR": str(tool_target_dir())}}
+
+
 def chosen(release: bool = False, sanitized: bool = False) -> Path:
     """Builds the browser that the arguments of a command choose."""
     return asan.use() if sanitized else build(release)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPONENTS = ROOT / "components"
+# Reads saved profiles without the browser. It is outside the workspace, and has a lock file of its own.
+TOOL = COMPONENTS / "tool"
 CARGO_CONFIG = ROOT / ".cargo" / "config.toml"
 
 

@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from . import build, paths, process, quarantine, suites, tidy
 from .checks import walk_calls
@@ -75,6 +76,7 @@ def test_unit() -> Tally:
             beside.submit(process.stream, ["cargo", "test", "--locked", "--no-run", *packages])
             tally.add(_counted("test-unit, python", _run(command, read_unittest, merge_errors=True, hides=UNITTEST_OK)))
         of_crates = _run(["cargo", "test", "--locked", "--no-fail-fast", *packages], read_cargo_test)
+        of_crates.add(_run(build.tool_command(["test", "--no-fail-fast"]), read_cargo_test, **build.tool_place()))
         tally.add(_counted("test-unit, crates", of_crates))
     # This checks what has just been built.
     tally.add(_check_walk_calls(["cargo", "test", "--locked", "--no-run", *packages]))
@@ -113,6 +115,7 @@ def _run(
     read,
     *,
     env: dict[str, str] | None = None,
+    cwd: Path = paths.ROOT,
     merge_errors: bool = False,
     hides: re.Pattern | None = None,
 ) -> Tally:
@@ -124,5 +127,5 @@ def _run(
             sys.stdout.write(line)
         lines.append(line.rstrip("\n"))
 
-    status = process.stream(command, env=env, on_line=on_line, merge_errors=merge_errors)
+    status = process.stream(command, cwd=cwd, env=env, on_line=on_line, merge_errors=merge_errors)
     return read(lines, status, shlex.join(command))

@@ -13,14 +13,15 @@ import json
 import os
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import commands, npm, paths, process
+from . import build, commands, npm, paths, process
 from .errors import MachError
 from .lock import cache_lock
-from .setup import bootstrap, upstream, workspace
+from .setup import bootstrap, lock_file, upstream, workspace
 from .setup.environments import ensure_environment
 from .tally import Tally
 
@@ -34,6 +35,7 @@ EDITION = "2024"
 LONGEST_PYTHON_LINE = 120
 # From PyPI.
 RUFF = "ruff==0.17.6"
+CLIPPY = ("--no-deps", "--all-targets", "--message-format=json")
 ESLINT = paths.ROOT / "tests" / "eslint"
 # Its first lines are both shell and Python.
 PYTHON_PROGRAMS = ("mach",)
@@ -275,6 +277,36 @@ def unsafe_code(root: Path) -> Iterable[Problem]:
                 yield Problem(place, number, "unsafe code outside the places that CONTRIBUTING.md names")
 
 
+# The tool
+
+
+def tool_versions(root: Path) -> Iterable[Problem]:
+    """Checks that strobe-tool is built from the same versions as the browser, though it has a lock file of its own."""
+    manifest = paths.TOOL.relative_to(paths.ROOT) / "Cargo.toml"
+    lock = manifest.with_name("Cargo.lock")
+    with open(root / manifest, "rb") as file:
+        package = tomllib.load(file)["package"]
+    with open(root / "Cargo.toml", "rb") as file:
+        ours = tomllib.load(file)["workspace"]["package"]
+    for key, value in ours.items():
+        if package.get(key) != value:
+            yield Problem(str(manifest), 1, f"{key} is {package.get(key)!r}, and {value!r} in the workspace")
+    _, texts = lock_file.packages(_text(root / "Cargo.lock"))
+    known = {_identity(text) for text in texts}
+    names = {identity[0] for identity in known}
+    for text in lock_file.packages(_text(root / lock))[1]:
+        identity = _identity(text)
+        if identity[0] != package["name"] and identity not in known:
+            what = "another version or checksum" if identity[0] in names else "no such package"
+            yield Problem(str(lock), 1, f"{' '.join(identity[:2])}: Cargo.lock has {what}")
+
+
+def _identity(package: str) -> tuple[str, str, str | None]:
+    """The name, the version and the checksum of a package of a lock file; a crate of ours has no checksum."""
+    checksum = lock_file.value(package, "checksum") if "\nchecksum = " in package else None
+    return lock_file.value(package, "name"), lock_file.value(package, "version"), checksum
+
+
 # Documents
 
 
@@ -358,8 +390,15 @@ def javascript_lints(root: Path) -> Iterable[Problem]:
 
 def clippy(root: Path) -> Iterable[Problem]:
     """Runs clippy with --no-deps: Cargo takes the hooked upstream crates for local ones, and would lint them too."""
-    command = ["cargo", "clippy", "--locked", "--no-deps", "--all-targets", "--message-format=json"]
-    command += workspace.package_arguments(workspace.crates(root))
+    packages = workspace.package_arguments(workspace.crates(root))
+    problems = _clippy(["cargo", "clippy", "--locked", *CLIPPY, *packages], root, root)
+    # A workspace of its own, which small trees do not have.
+    if root == paths.ROOT:
+        problems += _clippy(build.tool_command(["clippy", *CLIPPY]), root, **build.tool_place())
+    return problems
+
+
+def _clippy(command: list[str], root: Path, cwd: Path, env: dict[str, str] | None = None) -> list[Problem]:
     problems = []
 
     def on_line(line: str):
@@ -374,7 +413,7 @@ def clippy(root: Path) -> Iterable[Problem]:
                     print(message["rendered"], end="")
                     problems.append(Problem(span["file_name"], span["line_start"], message["message"]))
 
-    status = process.stream([*command, "--", "-D", "warnings"], cwd=root, on_line=on_line)
+    status = process.stream([*command, "--", "-D", "warnings"], cwd=cwd, env=env, on_line=on_line)
     if status != 0 and not problems:
         raise MachError(f"`{' '.join(command)} -- -D warnings` {process.describe_status(status)}")
     return problems
@@ -400,6 +439,7 @@ CHECKS = {
     "hook files": hook_files,
     "upstream files": upstream_files,
     "unsafe code": unsafe_code,
+    "versions of the tool": tool_versions,
     "commands in documents": documented_commands,
     "links of documents": links_of_documents,
     "ruff": python_lints,

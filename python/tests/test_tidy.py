@@ -99,6 +99,15 @@ class FixtureTest(unittest.TestCase):
             "components/js_profiler/group.rs:8: unsafe code outside the places that CONTRIBUTING.md names",
         )
 
+    def test_tool_versions(self):
+        self.check(
+            tidy.tool_versions,
+            "components/tool/Cargo.lock:1: changed 1.2.3: Cargo.lock has another version or checksum",
+            "components/tool/Cargo.lock:1: newer 2.0.0: Cargo.lock has another version or checksum",
+            "components/tool/Cargo.lock:1: unknown 1.0.0: Cargo.lock has no such package",
+            "components/tool/Cargo.toml:1: rust-version is '1.80', and '1.92' in the workspace",
+        )
+
     def test_hook_files(self):
         file = "components/script/hooks.patch"
         self.check(

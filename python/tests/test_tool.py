@@ -2,9 +2,11 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""What is promised of reports to the programs that read them."""
+"""What is promised of strobe-tool: that it is installed in a fresh clone, and the form of its reports for programs."""
 
 import json
+import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -33,6 +35,38 @@ def problems(schema: Path, reports: list[Path]) -> list[str]:
     python = ensure_environment("jsonschema", [JSONSCHEMA]) / "python"
     command = [str(python), "-c", CHECK, *map(str, [schema, *reports])]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def fresh_clone(place: Path):
+    """The files of the checkout as a clone would have them, with what has changed since the last commit."""
+    command = ["git", "-C", str(paths.ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, listing.split("\0")):
+        if (source := paths.ROOT / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, place / name)
+
+
+class InstallTest(unittest.TestCase):
+    def test_a_fresh_clone_installs_the_tool(self):
+        """As README.md says, but without optimisation, and with no hooks, no cache of ours and no configuration."""
+        own = ("CARGO_BUILD_", "CARGO_TARGET_", "STROBE_", "MOZJS_", "LIBCLANG_")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+        # Neither bootstrap nor a compiler of C++ has been here.
+        environment |= {"CC": "/nonexistent", "CXX": "/nonexistent", "CLICOLOR": "0"}
+        with tempfile.TemporaryDirectory() as folder:
+            clone, root = Path(folder, "clone"), Path(folder, "installed")
+            environment["STROBE_CACHE_DIR"] = str(Path(folder, "cache"))
+            fresh_clone(clone)
+            self.assertFalse((clone / ".cargo").exists())
+            install = ["cargo", "install", "--locked", "--debug", "--root", str(root), "--path", "components/tool"]
+            subprocess.run(install, cwd=clone, env=environment, check=True, capture_output=True, text=True)
+            profile = clone / "components/profile_formats/tests/cases/node-26.12.1.cpuprofile"
+            command = [str(root / "bin" / "strobe-tool"), "report", str(profile)]
+            report = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+            self.assertRegex(report.stdout, r"^92 samples at ")
+            self.assertEqual(report.stderr, "")
+            self.assertFalse(Path(folder, "cache").exists(), "the tool needs no cache")
 
 
 class SchemaTest(unittest.TestCase):
