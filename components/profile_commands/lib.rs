@@ -13,6 +13,7 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 pub mod arguments;
 mod convert;
 mod output;
+mod progress;
 mod report;
 pub mod saved_file;
 mod saved_recording;

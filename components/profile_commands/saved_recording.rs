@@ -7,10 +7,12 @@
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::PathBuf;
 
 use profile_formats::{Format, Notice, ReadOptions, Recording, Unit};
+
+use crate::progress::Progress;
 
 /// Standard input or output instead of a file.
 pub const STANDARD_STREAM: &str = "-";
@@ -29,11 +31,21 @@ pub struct SavedRecording {
     pub source_maps: Vec<PathBuf>,
 }
 
+/// A file that can be read.
+struct Opened {
+    reader: Box<dyn Read>,
+    /// How long it is, if that is known.
+    bytes: Option<u64>,
+}
+
 impl SavedRecording {
     /// The error is one line that names the file, and the place in it. `warn` is called for each source map that is not
     /// used, and for what was guessed.
     pub fn read(&self, mut warn: impl FnMut(&Notice)) -> Result<Recording, String> {
-        let content = content(&self.file).map_err(|error| self.problem(&error))?;
+        let file = self.open().map_err(|error| self.problem(&error))?;
+        let progress = Progress::of(&self.name(), file.bytes);
+        let content = profile_formats::content(progress.counted(file.reader));
+        let content = content.map_err(|error| self.problem(&error))?;
         let options = ReadOptions {
             format: self.format,
             unit: self.unit,
@@ -41,6 +53,8 @@ impl SavedRecording {
         let (mut recording, _, notices) =
             profile_formats::read_with(&content, Some(&self.file), options)
                 .map_err(|error| self.problem(&error))?;
+        // What is told next must not be in the middle of it.
+        drop(progress);
         notices.iter().for_each(&mut warn);
         if let Some(index) = self.event_loop
             && !recording.keep_only(index)
@@ -60,6 +74,21 @@ impl SavedRecording {
         Ok(recording)
     }
 
+    fn open(&self) -> io::Result<Opened> {
+        if self.file == OsStr::new(STANDARD_STREAM) {
+            return Ok(Opened {
+                reader: Box::new(io::stdin().lock()),
+                bytes: None,
+            });
+        }
+        let file = File::open(&self.file)?;
+        let metadata = file.metadata()?;
+        Ok(Opened {
+            reader: Box::new(file),
+            bytes: metadata.is_file().then_some(metadata.len()),
+        })
+    }
+
     /// A name for the recording.
     pub fn name(&self) -> String {
         if self.file == OsStr::new(STANDARD_STREAM) {
@@ -72,12 +101,5 @@ impl SavedRecording {
     /// The message for a problem with this file, on one line.
     pub fn problem(&self, problem: &dyn Display) -> String {
         format!("{}: {problem}", self.file.display())
-    }
-}
-
-fn content(file: &Path) -> io::Result<Vec<u8>> {
-    match file == OsStr::new(STANDARD_STREAM) {
-        true => profile_formats::content(io::stdin().lock()),
-        false => profile_formats::content(File::open(file)?),
     }
 }

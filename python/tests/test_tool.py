@@ -4,8 +4,11 @@
 
 """What is promised of strobe-tool: that it is installed in a fresh clone, and the form of its reports for programs."""
 
+import contextlib
 import json
 import os
+import pty
+import select
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +18,8 @@ from pathlib import Path
 from strobe import paths
 from strobe.setup.environments import ensure_environment
 
+# Seconds. Nothing takes so long unless it hangs.
+BOUND = 60
 SCHEMA = paths.ROOT / "docs" / "report.schema.json"
 REPORTS = paths.COMPONENTS / "profile_formats" / "tests" / "golden" / "reports"
 # From PyPI.
@@ -48,25 +53,65 @@ def fresh_clone(place: Path):
 
 
 class InstallTest(unittest.TestCase):
-    def test_a_fresh_clone_installs_the_tool(self):
-        """As README.md says, but without optimisation, and with no hooks, no cache of ours and no configuration."""
+    """The tool is installed as README.md says, but without optimisation, and with no hooks, cache or configuration."""
+
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = Path(scratch.name)
+        clone, root = cls.folder / "clone", cls.folder / "installed"
+        fresh_clone(clone)
         own = ("CARGO_BUILD_", "CARGO_TARGET_", "STROBE_", "MOZJS_", "LIBCLANG_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
         # Neither bootstrap nor a compiler of C++ has been here.
-        environment |= {"CC": "/nonexistent", "CXX": "/nonexistent", "CLICOLOR": "0"}
-        with tempfile.TemporaryDirectory() as folder:
-            clone, root = Path(folder, "clone"), Path(folder, "installed")
-            environment["STROBE_CACHE_DIR"] = str(Path(folder, "cache"))
-            fresh_clone(clone)
-            self.assertFalse((clone / ".cargo").exists())
-            install = ["cargo", "install", "--locked", "--debug", "--root", str(root), "--path", "components/tool"]
-            subprocess.run(install, cwd=clone, env=environment, check=True, capture_output=True, text=True)
-            profile = clone / "components/profile_formats/tests/cases/node-26.12.1.cpuprofile"
-            command = [str(root / "bin" / "strobe-tool"), "report", str(profile)]
-            report = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-            self.assertRegex(report.stdout, r"^92 samples at ")
-            self.assertEqual(report.stderr, "")
-            self.assertFalse(Path(folder, "cache").exists(), "the tool needs no cache")
+        environment |= {"CC": "/nonexistent", "CXX": "/nonexistent", "STROBE_CACHE_DIR": str(cls.folder / "cache")}
+        install = ["cargo", "install", "--locked", "--debug", "--root", str(root), "--path", "components/tool"]
+        done = subprocess.run(install, cwd=clone, env=environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise AssertionError(f"`{' '.join(install)}`:\n{done.stderr}")
+        cls.program = str(root / "bin" / "strobe-tool")
+        cls.profile = clone / "components/profile_formats/tests/cases/node-26.12.1.cpuprofile"
+
+    def test_a_fresh_clone_installs_the_tool(self):
+        self.assertFalse((self.folder / "clone" / ".cargo").exists())
+        self.assertFalse((self.folder / "cache").exists(), "the tool needs no cache")
+        report = subprocess.run([self.program, "report", str(self.profile)], capture_output=True, text=True, check=True)
+        self.assertRegex(report.stdout, "^92 samples at ")
+        self.assertEqual(report.stderr, "")
+
+    def report_slowly(self, errors: int) -> tuple[subprocess.Popen, bytes]:
+        """A report whose profile has not come to its end yet, and what is left of the profile."""
+        content = self.profile.read_bytes()
+        command = [self.program, "report", "-"]
+        tool = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        self.addCleanup(tool.kill)
+        tool.stdin.write(content[:100])
+        tool.stdin.flush()
+        return tool, content[100:]
+
+    def test_who_waits_at_a_terminal_sees_how_far_it_is_and_a_pipe_gets_nothing(self):
+        ours, terminal = pty.openpty()
+        self.addCleanup(os.close, ours)
+        # It has waited longer than the one at the terminal, once that shows something.
+        in_pipe, rest = self.report_slowly(subprocess.PIPE)
+        at_terminal, _ = self.report_slowly(terminal)
+        os.close(terminal)
+        shown = b""
+        while b"reading standard input" not in shown:
+            ready, _, _ = select.select([ours], [], [], BOUND)
+            self.assertTrue(ready, f"nothing is shown after {BOUND} s: {shown!r}")
+            shown += os.read(ours, 4096)
+        output, _ = at_terminal.communicate(rest, timeout=BOUND)
+        self.assertTrue(output.startswith(b"92 samples at "), output)
+        with contextlib.suppress(OSError):
+            # The end of a terminal is an error.
+            while part := os.read(ours, 4096):
+                shown += part
+        self.assertTrue(shown.endswith(b"\r\x1b[2K"), f"it does not go away: {shown[-40:]!r}")
+        output, errors = in_pipe.communicate(rest, timeout=BOUND)
+        self.assertTrue(output.startswith(b"92 samples at "), output)
+        self.assertEqual(errors, b"")
 
 
 class SchemaTest(unittest.TestCase):
