@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use profile_formats::{By, Format, Unit};
 
-use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
+use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SourceMaps};
 
 /// Parses the name of a format that is written.
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
@@ -67,6 +67,30 @@ pub fn source_maps_argument() -> Arg {
         .help("Apply the source maps in this folder to scripts; may be repeated")
 }
 
+/// The same for the commands that read saved profiles.
+pub fn saved_source_maps_argument() -> Arg {
+    source_maps_argument()
+        .value_name("DIR|auto")
+        .help(
+            "Apply the source maps in this folder to scripts, or with auto those that file: scripts link to in their own folders; may be repeated",
+        )
+}
+
+/// The value that stands for the maps that scripts link to, and not for a folder of this name.
+const LINKED: &str = "auto";
+
+/// Where the maps for a saved profile are.
+pub fn source_maps(matches: &mut ArgMatches, working_directory: &Path) -> Vec<SourceMaps> {
+    let places = matches.remove_many::<PathBuf>("source-maps");
+    let places = places.into_iter().flatten();
+    places
+        .map(|place| match place.as_os_str() == LINKED {
+            true => SourceMaps::Linked,
+            false => SourceMaps::Folder(working_directory.join(place)),
+        })
+        .collect()
+}
+
 pub fn source_map_folders(matches: &mut ArgMatches, working_directory: &Path) -> Vec<PathBuf> {
     let folders = matches.remove_many::<PathBuf>("source-maps");
     let folders = folders.into_iter().flatten();
@@ -121,7 +145,7 @@ pub fn inputs(
 ) -> Vec<SavedRecording> {
     let format: Option<Format> = matches.remove_one("from");
     let unit: Option<Unit> = matches.remove_one("unit");
-    let source_maps = source_map_folders(matches, working_directory);
+    let source_maps = source_maps(matches, working_directory);
     let files = matches.remove_many("FILE").into_iter().flatten();
     files
         .map(|file: PathBuf| SavedRecording {

@@ -12,7 +12,7 @@ use profile_formats::{Format, Notice, WriteError};
 
 use crate::arguments::{
     event_loop_argument, format_parser, input_argument, input_format_argument, input_or_output,
-    source_map_folders, source_maps_argument, unit_argument,
+    saved_source_maps_argument, source_maps, unit_argument,
 };
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
 use crate::{output, saved_file};
@@ -64,7 +64,7 @@ pub fn command() -> Command {
         .arg(event_loop_argument(
             "Write only the event loop with this number (the first one is 0)",
         ))
-        .arg(source_maps_argument())
+        .arg(saved_source_maps_argument())
 }
 
 impl Conversion {
@@ -74,7 +74,7 @@ impl Conversion {
             format: matches.remove_one("from"),
             unit: matches.remove_one("unit"),
             event_loop: matches.remove_one("event-loop"),
-            source_maps: source_map_folders(matches, working_directory),
+            source_maps: source_maps(matches, working_directory),
         };
         let output = input_or_output(matches, "OUT", working_directory);
         Self::new(input, output, matches.remove_one("to"))
@@ -118,6 +118,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::saved_recording::SourceMaps;
 
     struct Folder(TempDir);
 
@@ -259,7 +260,7 @@ mod tests {
                 format: None,
                 unit: None,
                 event_loop: None,
-                source_maps: vec![folder.path("dist")],
+                source_maps: vec![SourceMaps::Folder(folder.path("dist"))],
             };
             let mut warnings = Vec::new();
             let output = folder.path(output);

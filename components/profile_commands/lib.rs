@@ -22,5 +22,5 @@ mod task;
 pub use crate::convert::Conversion;
 pub use crate::output::{print, write};
 pub use crate::report::{Form, SavedReport};
-pub use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
+pub use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SourceMaps};
 pub use crate::task::Task;

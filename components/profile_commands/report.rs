@@ -11,7 +11,7 @@ use profile_formats::{By, Notice};
 
 use crate::arguments::{
     by_argument, event_loop_argument, input_argument, input_format_argument, inputs,
-    source_maps_argument, top_argument, unit_argument,
+    saved_source_maps_argument, top_argument, unit_argument,
 };
 use crate::saved_recording::SavedRecording;
 
@@ -61,7 +61,7 @@ pub fn command() -> Command {
         .arg(event_loop_argument(
             "Report only on the event loop with this number of each file (the first one is 0)",
         ))
-        .arg(source_maps_argument())
+        .arg(saved_source_maps_argument())
         .arg(by_argument())
         .arg(top_argument())
         .arg(
@@ -125,6 +125,7 @@ impl SavedReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::saved_recording::SourceMaps;
 
     #[test]
     fn the_report_of_a_file_is_that_of_its_recording() {
@@ -176,7 +177,7 @@ mod tests {
                 format: None,
                 unit: None,
                 event_loop: None,
-                source_maps: vec![folder.path().to_owned()],
+                source_maps: vec![SourceMaps::Folder(folder.path().to_owned())],
             }],
             by: By::Function,
             top: 5,

@@ -27,8 +27,16 @@ pub struct SavedRecording {
     pub unit: Option<Unit>,
     /// The only one to read, numbered from 0 over all processes.
     pub event_loop: Option<usize>,
-    /// Folders whose source maps are applied to it.
-    pub source_maps: Vec<PathBuf>,
+    /// Where the source maps are that are applied to it.
+    pub source_maps: Vec<SourceMaps>,
+}
+
+/// A place of source maps.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum SourceMaps {
+    Folder(PathBuf),
+    /// Those that scripts of this machine link to, in the scripts' own folders.
+    Linked,
 }
 
 /// A file that can be read.
@@ -64,14 +72,23 @@ impl SavedRecording {
                 "--event-loop {index}: the recording has {count} event loops, numbered from 0"
             )));
         }
-        profile_formats::apply_map_folders(
-            &mut recording,
-            &self.source_maps,
-            &profile_formats::deadline_of_maps(),
-        )
-        .iter()
-        .for_each(warn);
+        self.apply_maps(&mut recording).iter().for_each(warn);
         Ok(recording)
+    }
+
+    /// A folder that a person names has precedence over what a script says.
+    fn apply_maps(&self, recording: &mut Recording) -> Vec<Notice> {
+        let folders = self.source_maps.iter().filter_map(|place| match place {
+            SourceMaps::Folder(path) => Some(path.clone()),
+            SourceMaps::Linked => None,
+        });
+        let folders: Vec<_> = folders.collect();
+        let deadline = profile_formats::deadline_of_maps();
+        let mut notices = profile_formats::apply_map_folders(recording, &folders, &deadline);
+        if self.source_maps.contains(&SourceMaps::Linked) {
+            notices.extend(profile_formats::apply_maps_beside(recording, &deadline));
+        }
+        notices
     }
 
     fn open(&self) -> io::Result<Opened> {

@@ -68,7 +68,11 @@ mod tests {
 
     use super::*;
     use crate::report::Form;
-    use crate::saved_recording::SavedRecording;
+    use crate::saved_recording::{SavedRecording, SourceMaps};
+
+    fn in_folder(path: &str) -> SourceMaps {
+        SourceMaps::Folder(PathBuf::from(path))
+    }
 
     fn parse(arguments: &[&str]) -> Result<Task, String> {
         let program = Command::new("program").subcommands(Task::commands());
@@ -128,7 +132,7 @@ mod tests {
                     format: Some(Format::Trace),
                     unit: None,
                     event_loop: Some(3),
-                    source_maps: vec![PathBuf::from("/dist"), PathBuf::from("/lib")],
+                    source_maps: ["/dist", "/lib"].map(in_folder).into(),
                 },
                 output: PathBuf::from("-"),
                 to: Format::Firefox,
@@ -159,7 +163,7 @@ mod tests {
                 format,
                 unit: None,
                 event_loop,
-                source_maps: source_maps.iter().map(PathBuf::from).collect(),
+                source_maps: source_maps.iter().copied().map(in_folder).collect(),
             };
             Ok(Task::Report(SavedReport {
                 inputs: vec![input],
@@ -205,5 +209,21 @@ mod tests {
             let message = parse(arguments).unwrap_err();
             assert!(message.contains(named), "{arguments:?}: {message}");
         }
+    }
+
+    #[test]
+    fn linked_maps_are_for_those_who_ask() {
+        let maps = |arguments: &[&str]| {
+            let arguments = [&["report", "a"], arguments].concat();
+            match parse(&arguments) {
+                Ok(Task::Report(report)) => report.inputs[0].source_maps.clone(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(maps(&[]), []);
+        assert_eq!(maps(&["--source-maps=auto"]), [SourceMaps::Linked]);
+        assert_eq!(maps(&["--source-maps=./auto"]), [in_folder("/auto")]);
+        let both = maps(&["--source-maps", "auto", "--source-maps", "dist"]);
+        assert_eq!(both, [SourceMaps::Linked, in_folder("/dist")]);
     }
 }

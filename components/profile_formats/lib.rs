@@ -60,7 +60,7 @@ pub use crate::error::{Error, WriteError};
 pub use crate::file::{create_new, create_numbered, is_compressed, replace, write_to_stream};
 pub use crate::format::Format;
 pub use crate::input::{ReadOptions, content, read, read_with};
-pub use crate::map_folders::apply_map_folders;
+pub use crate::map_folders::{apply_map_folders, apply_maps_beside};
 pub use crate::recorded_by::{NoRecorder, Program, RecordedBy};
 pub use crate::recording::{
     Activity, EventLoop, EventLoopKind, FetchedMap, Frame, FrameId, Function, FunctionId,

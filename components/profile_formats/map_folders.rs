@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use source_maps::{Deadline, MapFolder, Notice, SourceMap};
+use source_maps::{Deadline, FoundMap, MapFolder, Notice, SourceMap, map_beside};
 use url::Url;
 
 use crate::bounds::MAX_MAPS_BYTES;
@@ -49,19 +49,94 @@ pub fn apply_map_folders(
     notices.into_vec()
 }
 
+/// Applies the maps that scripts of this machine link to, in the scripts' own folders, to a recording. Functions that were
+/// mapped before stay as they are. Each notice is about a map that is not used.
+pub fn apply_maps_beside(recording: &mut Recording, deadline: &Deadline) -> Vec<Notice> {
+    let mut notices = Notices::default();
+    let mut room = Room::default();
+    apply_source_maps(recording, &mut notices, deadline, |script, notices| {
+        if !room.is_left(deadline) {
+            return None;
+        }
+        let map = map_beside(script).and_then(|found| {
+            let Some(found) = found else { return Ok(None) };
+            let base = Url::from_file_path(&found.path).ok();
+            room.read(&found, base.as_ref(), deadline).map(Some)
+        });
+        map.unwrap_or_else(|notice| {
+            notices.push_of_script(notice, script);
+            None
+        })
+    });
+    room.tell("linked source maps", &mut notices);
+    notices.into_vec()
+}
+
 #[derive(Default)]
 struct Maps {
     folders: Vec<MapFolder>,
-    /// Of those that were read.
-    bytes: u64,
+    room: Room,
     /// The first scripts without a map.
     missing: Vec<String>,
     more_missing: u64,
+}
+
+/// How many maps may still be read.
+#[derive(Default)]
+struct Room {
+    /// Of those that were read.
+    bytes: u64,
     /// How many scripts come after as much was read as may be.
     unread: u64,
     /// How many scripts come after the deadline, and why there was one.
     late: u64,
     why_late: String,
+}
+
+impl Room {
+    /// Whether there is time and memory for one more map. If not, that is remembered.
+    fn is_left(&mut self, deadline: &Deadline) -> bool {
+        if let Some(why) = deadline.passed() {
+            self.late += 1;
+            self.why_late = why;
+            return false;
+        }
+        if self.bytes > MAX_MAPS_BYTES {
+            self.unread += 1;
+            return false;
+        }
+        true
+    }
+
+    fn read(
+        &mut self,
+        found: &FoundMap,
+        base: Option<&Url>,
+        deadline: &Deadline,
+    ) -> Result<SourceMap, Notice> {
+        self.bytes += found.content.len() as u64;
+        let name = found.path.to_string_lossy();
+        SourceMap::read(&found.content, &name, base, deadline)
+    }
+
+    /// Tells how many scripts have no map because there was no room. `name` is that of the maps.
+    fn tell(&self, name: &str, notices: &mut Notices) {
+        if self.unread > 0 {
+            let why = format!(
+                "more than {MAX_MAPS_BYTES} bytes of source maps are not read, so {} scripts are shown as they ran",
+                self.unread
+            );
+            notices.push(Notice::new(name, why));
+        }
+        if self.late > 0 {
+            let scripts = match self.late {
+                1 => "a script is shown as it ran".to_owned(),
+                more => format!("{more} scripts are shown as they ran"),
+            };
+            let why = format!("{scripts}, because {}", self.why_late);
+            notices.push(Notice::new(name, why));
+        }
+    }
 }
 
 impl Maps {
@@ -71,13 +146,7 @@ impl Maps {
         notices: &mut Notices,
         deadline: &Deadline,
     ) -> Option<SourceMap> {
-        if let Some(why) = deadline.passed() {
-            self.late += 1;
-            self.why_late = why;
-            return None;
-        }
-        if self.bytes > MAX_MAPS_BYTES {
-            self.unread += 1;
+        if !self.room.is_left(deadline) {
             return None;
         }
         let mut is_told = false;
@@ -91,11 +160,9 @@ impl Maps {
                     continue;
                 },
             };
-            self.bytes += found.content.len() as u64;
-            let name = found.path.to_string_lossy();
             // As if the map were deployed beside the script.
             let base = Url::parse(script).ok();
-            match SourceMap::read(&found.content, &name, base.as_ref(), deadline) {
+            match self.room.read(&found, base.as_ref(), deadline) {
                 Ok(map) => return Some(map),
                 Err(notice) => {
                     notices.push_of_script(notice, script);
@@ -115,21 +182,7 @@ impl Maps {
     fn tell_missing(&self, folders: &[PathBuf], notices: &mut Notices) {
         let paths: Vec<_> = folders.iter().map(|path| path.to_string_lossy()).collect();
         let paths = paths.join(", ");
-        if self.unread > 0 {
-            let why = format!(
-                "more than {MAX_MAPS_BYTES} bytes of source maps are not read, so {} scripts are shown as they ran",
-                self.unread
-            );
-            notices.push(Notice::new(&paths, why));
-        }
-        if self.late > 0 {
-            let scripts = match self.late {
-                1 => "a script is shown as it ran".to_owned(),
-                more => format!("{more} scripts are shown as they ran"),
-            };
-            let why = format!("{scripts}, because {}", self.why_late);
-            notices.push(Notice::new(&paths, why));
-        }
+        self.room.tell(&paths, notices);
         if !self.missing.is_empty() {
             let more = match self.more_missing {
                 0 => String::new(),

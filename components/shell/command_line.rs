@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use dpi::PhysicalSize;
 use profile_commands::arguments::{
-    input_argument, input_format_argument, inputs, source_maps_argument, unit_argument,
+    input_argument, input_format_argument, inputs, saved_source_maps_argument, unit_argument,
 };
 use profile_commands::{SavedRecording, Task, saved_file};
 use servo::{DeviceIntSize, Theme};
@@ -230,7 +230,7 @@ fn view_command() -> Command {
         )
         .arg(input_format_argument())
         .arg(unit_argument())
-        .arg(source_maps_argument())
+        .arg(saved_source_maps_argument())
         .arg(webdriver_argument())
         .args(shared_arguments())
 }
@@ -474,6 +474,7 @@ fn stylesheet(file: &Path, working_directory: &Path) -> Result<StyleSheet, Strin
 
 #[cfg(test)]
 mod tests {
+    use profile_commands::SourceMaps;
     use profile_formats::Format;
     use profile_recorder::{EventLoops, Options, Wanted};
     use tempfile::NamedTempFile;
@@ -951,7 +952,8 @@ mod tests {
         let command_line = run(&["view", "a", "--source-maps=dist", "b"]);
         let folders = command_line.views.iter().map(|view| &*view.source_maps);
         let folders: Vec<_> = folders.collect();
-        assert_eq!(folders, [&[PathBuf::from("/dist")][..]; 2]);
+        let dist = [SourceMaps::Folder(PathBuf::from("/dist"))];
+        assert_eq!(folders, [&dist[..]; 2]);
         for (arguments, named) in [
             (&["view"][..], "<FILE>"),
             (&["view", "a", "--to=html"], "'--to'"),

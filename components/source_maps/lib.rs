@@ -64,6 +64,7 @@
 // Built anew in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
+mod beside;
 mod bounds;
 mod deadline;
 mod folder;
@@ -77,6 +78,7 @@ mod outline;
 mod scopes;
 mod tokens;
 
+pub use crate::beside::map_beside;
 pub use crate::bounds::MAX_MAP_BYTES;
 pub use crate::deadline::Deadline;
 pub use crate::folder::{FoundMap, MapFolder};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use profile_commands::arguments::{
     event_loop_argument, input_argument, input_format_argument, input_or_output, inputs,
-    source_maps_argument, unit_argument,
+    saved_source_maps_argument, unit_argument,
 };
 use profile_commands::{STANDARD_STREAM, SavedRecording, saved_file};
 use profile_formats::{Format, Notice, Recording};
@@ -63,7 +63,7 @@ pub fn command() -> Command {
         .arg(event_loop_argument(
             "Show only the event loop with this number (the first one is 0)",
         ))
-        .arg(source_maps_argument())
+        .arg(saved_source_maps_argument())
 }
 
 /// Where the page goes.

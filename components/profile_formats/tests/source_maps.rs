@@ -19,11 +19,12 @@ use std::sync::Arc;
 
 use profile_formats::{
     Deadline, EventLoop, EventLoopKind, FetchedMap, Format, Frame, Function, FunctionKind, Notices,
-    Place, Process, Recording, Sample, Source, StackId, Totals, apply_map_folders, apply_own_maps,
-    apply_source_maps, read,
+    Place, Process, Recording, Sample, Source, StackId, Totals, apply_map_folders,
+    apply_maps_beside, apply_own_maps, apply_source_maps, deadline_of_maps, read,
 };
 use source_maps::SourceMap;
 use tempfile::TempDir;
+use url::Url;
 
 use self::broken_maps::{MAP, broken_maps};
 use self::bundled::{SHAPES, TYPED, bundles, generated, place};
@@ -1059,4 +1060,57 @@ fn wrong_generated_places_are_refused() {
         let error = read(page.as_bytes(), None, Some(Format::Html)).unwrap_err();
         assert!(error.to_string().contains(place), "{error}");
     }
+}
+
+#[test]
+fn scripts_of_this_machine_have_the_maps_that_they_link_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = folder.path().canonicalize().unwrap();
+    let map = r#"{"version":3,"sources":["../src/a.ts"],"names":["alpha"],"mappings":"AAEAA"}"#;
+    fs::create_dir_all(site.join("dist/maps")).unwrap();
+    fs::write(site.join("dist/maps/app.map"), map).unwrap();
+    fs::write(site.join("b.js.map"), map).unwrap();
+    for (name, link) in [
+        ("dist/app.js", "maps/app.map"),
+        ("dist/b.js", "../b.js.map"),
+        ("dist/c.js", "c.js.map"),
+    ] {
+        let text = format!("u()\n//# sourceMappingURL={link}\n");
+        fs::write(site.join(name), text).unwrap();
+    }
+    let url = |name: &str| String::from(Url::from_file_path(site.join(name)).unwrap());
+    let names = ["dist/app.js", "dist/b.js", "dist/c.js"];
+    let mut folded = "u (https://a.test/app.js:1:2) 1\n".to_owned();
+    for name in names {
+        folded += &format!("u ({}:1:2) 1\n", url(name));
+    }
+    let (mut recording, _) = read(folded.as_bytes(), None, Some(Format::Collapsed)).unwrap();
+    let notices = apply_maps_beside(&mut recording, &deadline_of_maps());
+    let written: Vec<_> = Totals::of(&recording)
+        .functions
+        .into_keys()
+        .map(|function| {
+            (
+                function.name.to_owned(),
+                function.resource.unwrap().to_owned(),
+            )
+        })
+        .collect();
+    let original = ("alpha".to_owned(), url("dist/src/a.ts"));
+    assert!(written.contains(&original), "{written:?}");
+    for resource in [
+        "https://a.test/app.js",
+        &url("dist/b.js"),
+        &url("dist/c.js"),
+    ] {
+        let generated = ("u".to_owned(), resource.to_owned());
+        assert!(written.contains(&generated), "{generated:?} in {written:?}");
+    }
+    let notices: Vec<_> = notices.iter().map(ToString::to_string).collect();
+    assert_eq!(notices.len(), 2, "{notices:?}");
+    assert!(
+        notices[0].contains("outside of the script's folder"),
+        "{notices:?}"
+    );
+    assert!(notices[1].contains("c.js.map: No such file"), "{notices:?}");
 }
