@@ -8,9 +8,11 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use profile_formats::{
-    EventLoop, Format, Frame, Function, FunctionKey, MAX_STACK_DEPTH, MissedReason, Place,
-    Recording, Totals, WriteError, read, write_viewer_data,
+    By, EventLoop, Format, Frame, Function, FunctionKey, MAX_MARKDOWN_CHARACTERS, MAX_STACK_DEPTH,
+    MissedReason, Place, Recording, Totals, WriteError, json_report, markdown_report, read,
+    write_viewer_data,
 };
+use serde::de::IgnoredAny;
 
 /// A recording with more samples is not written, because some formats have an entry for each sample.
 const MAX_WRITTEN_WEIGHT: u64 = 1_000;
@@ -89,6 +91,7 @@ fn check(input: &[u8], format: Format) -> bool {
 /// Checks what must be true of every recording.
 pub fn check_recording(recording: &Recording) {
     check_tables(recording);
+    check_reports(recording);
     let weight: u64 = recording.event_loops().map(|one| one.weight()).sum();
     if weight > MAX_WRITTEN_WEIGHT {
         return;
@@ -97,6 +100,23 @@ pub fn check_recording(recording: &Recording) {
     for other in Format::ALL {
         check_conversion(recording, other);
     }
+}
+
+/// Checks what those rely on who read a report.
+fn check_reports(recording: &Recording) {
+    let files = [(String::new(), recording.clone())];
+    let markdown = markdown_report(&files, By::Function, 10);
+    assert!(markdown.chars().count() <= MAX_MARKDOWN_CHARACTERS);
+    for line in markdown.lines() {
+        let is_fence = line == "```text" || line == "```";
+        let marks = line.matches('`').count();
+        assert!(is_fence || marks.is_multiple_of(2), "{line:?}");
+    }
+    let fences = markdown.lines().filter(|line| line.starts_with("```"));
+    assert!(matches!(fences.count(), 0 | 2), "{markdown:?}");
+    let json = json_report(&files, By::Function, 10, true);
+    let read: Result<IgnoredAny, _> = serde_json::from_str(&json);
+    assert!(read.is_ok(), "{read:?}: {json:?}");
 }
 
 /// Checks what readers of a recording rely on.
