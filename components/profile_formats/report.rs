@@ -459,10 +459,13 @@ pub fn described(process: &Process, event_loop: &EventLoop, is_several: bool) ->
     text
 }
 
-/// All rows, the one with the most samples or time of its own first.
-pub fn ranked<K: Copy + Ord + Hash>(totals: &TotalsBy<K>) -> Vec<(&K, &FunctionTotals)> {
+/// All rows, of which the first `top` are in order: the one with the most samples or time of its own first.
+pub fn ranked<K: Copy + Ord + Hash>(
+    totals: &TotalsBy<K>,
+    top: usize,
+) -> Vec<(&K, &FunctionTotals)> {
     let mut all: Vec<_> = totals.functions.iter().collect();
-    all.sort_by_key(|(key, one)| {
+    sort_first(&mut all, top, |(key, one)| {
         let times = (one.time_itself, one.time_total);
         (Reverse((times, one.itself, one.total)), **key)
     });
@@ -480,7 +483,7 @@ fn groups<K: Copy + Ord + Hash>(
     if totals.functions.is_empty() {
         return None;
     }
-    let all = ranked(totals);
+    let all = ranked(totals, top);
     let is_timed = totals.is_timed;
     let rows: Vec<_> = all
         .iter()
@@ -519,6 +522,15 @@ fn groups<K: Copy + Ord + Hash>(
             rows,
         },
     })
+}
+
+/// Puts the `count` first ones in their order to the front. No two have the same key.
+fn sort_first<T, K: Ord>(list: &mut [T], count: usize, key: impl Fn(&T) -> K) {
+    let count = count.min(list.len());
+    if count < list.len() {
+        list.select_nth_unstable_by_key(count, &key);
+    }
+    list[..count].sort_by_key(key);
 }
 
 /// What the percentages are of, and how many rows are left out.
@@ -567,12 +579,13 @@ pub struct LineTotals<'a> {
     pub is_timed: bool,
     pub with_stack: u64,
     pub time_with_stack: u128,
-    /// Time and samples of each, the one with the most first. Times are 0 if samples have none of their own.
+    /// Time and samples of each. The first `top` are in order, the one with the most first. Times are 0 if samples have none
+    /// of their own.
     pub lines: Vec<((FunctionKey<'a>, Place), (u128, u64))>,
 }
 
 impl<'a> LineTotals<'a> {
-    pub fn of(recordings: &[&'a Recording]) -> Self {
+    pub fn of(recordings: &[&'a Recording], top: usize) -> Self {
         let is_timed = is_timed(recordings);
         let (mut with_stack, mut time_with_stack) = (0_u64, 0_u128);
         let mut lines: HashMap<(FunctionKey, Place), (u128, u64)> = HashMap::new();
@@ -605,7 +618,7 @@ impl<'a> LineTotals<'a> {
             }
         }
         let mut lines: Vec<_> = lines.into_iter().collect();
-        lines.sort_by_key(|(line, sum)| (Reverse(*sum), *line));
+        sort_first(&mut lines, top, |(line, sum)| (Reverse(*sum), *line));
         Self {
             is_timed,
             with_stack,
@@ -622,7 +635,7 @@ pub fn lines(recordings: &[&Recording], top: usize) -> Option<Noted> {
         with_stack,
         time_with_stack,
         lines,
-    } = LineTotals::of(recordings);
+    } = LineTotals::of(recordings, top);
     if lines.is_empty() {
         return None;
     }

@@ -122,7 +122,7 @@ pub fn json_report(files: &[(String, Recording)], by: By, top: usize, with_lines
         }),
     };
     let is_timed = sum.is_timed;
-    let line_totals = with_lines.then(|| LineTotals::of(&recordings));
+    let line_totals = with_lines.then(|| LineTotals::of(&recordings, top));
     let lines = line_totals.as_ref().map(|totals| {
         let lines = totals.lines.iter().take(top);
         let lines = lines.map(|((function, place), (time, samples))| {
@@ -182,7 +182,7 @@ fn rows<'a, K: Copy + Ord + Hash>(
     top: usize,
     named: impl Fn(&K) -> (&'a str, Option<Defined<'a>>),
 ) -> (Sum, Vec<Row<'a>>, usize) {
-    let all = ranked(totals);
+    let all = ranked(totals, top);
     let count = all.len();
     let rows = all.into_iter().take(top).map(|(key, one)| {
         let (name, defined) = named(key);

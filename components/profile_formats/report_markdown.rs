@@ -292,7 +292,7 @@ fn for_each_weight(
 fn callers(recordings: &[&Recording]) -> String {
     let is_timed = is_timed(recordings);
     let totals = Totals::by(recordings, FunctionKey::of);
-    let hot: Vec<FunctionKey> = ranked(&totals)
+    let hot: Vec<FunctionKey> = ranked(&totals, CALLED_FUNCTIONS)
         .into_iter()
         .take(CALLED_FUNCTIONS)
         .filter(|(_, one)| one.itself > 0)
