@@ -137,7 +137,7 @@ def write_base_workspace(folder: Path, root: Path = paths.ROOT):
     """Writes a workspace of the shell with the hooked crates as published, but for the version of the engine."""
     # Files that did not change keep their age, so that Cargo does not rebuild them.
     for part in (*BASE_CRATES, BASE_FILES):
-        _mirror(root / part, folder / part)
+        mirror(root / part, folder / part)
     manifest = (root / "Cargo.toml").read_text(encoding="utf-8")
     members = "".join(f'    "{crate}",\n' for crate in BASE_CRATES)
     manifest, count = re.subn(r"^members = \[\n.*?^\]\n", f"members = [\n{members}]\n", manifest, flags=re.M | re.S)
@@ -174,7 +174,8 @@ def base_lock(root: Path = paths.ROOT) -> str:
     return lock_file.joined(header, list(ours.values()))
 
 
-def _mirror(source: Path, target: Path):
+def mirror(source: Path, target: Path):
+    """Makes a folder the copy of another. Files that are the same keep their age."""
     wanted = {file.relative_to(source) for file in source.rglob("*") if file.is_file()}
     for file in target.rglob("*"):
         if file.is_file() and file.relative_to(target) not in wanted:

@@ -17,7 +17,7 @@ from unittest import mock
 
 from strobe.errors import MachError
 from strobe.packaging import libraries, licences, notices, package, parts, root, test_package
-from strobe.packaging.licences import Crate
+from strobe.packaging.licences import Crate, Text
 from strobe.packaging.package import Packages
 from strobe.setup import workspace
 from strobe.tally import Failed
@@ -150,6 +150,14 @@ class LicencesTest(FilesTest):
         with self.assertRaisesRegex(MachError, "bundled.toml: a: no such key: file"):
             licences.read_bundled('[a]\nfile = ["LICENSE"]\n')
 
+    def test_what_two_programs_have_in_common_is_there_once(self):
+        a, b, c = (Crate(name, "1.0.0", "MIT", self.folder) for name in "abc")
+        one = [a, b], [Text("MIT", "text", ("a 1.0.0", "b 1.0.0"))]
+        other = [b, c], [Text("MIT", "text", ("b 1.0.0", "c 1.0.0")), Text("MIT", "another", ("c 1.0.0",))]
+        crates, texts = licences.merged(one, other)
+        self.assertEqual(crates, [a, b, c])
+        self.assertEqual(texts, [Text("MIT", "text", ("a 1.0.0", "b 1.0.0", "c 1.0.0")), other[1][1]])
+
     def test_the_committed_list_is_read(self):
         entries = licences.read_bundled(licences.BUNDLED.read_text())
         self.assertIn("mozjs/js/src/irregexp/LICENSE.v8", entries["mozjs_sys"]["files"])
@@ -263,6 +271,7 @@ class PackageTest(FilesTest):
             f"strobe-dbgsym_{version}_amd64.ddeb",
             f"strobe-{version}-linux-x86_64.tar.zst",
             f"strobe-{version}-linux-x86_64-symbols.tar.zst",
+            f"strobe-tool-{version}-linux-x86_64.tar.zst",
         ]
         files = [self.file(name) for name in names]
         self.assertEqual(package.find(self.folder), Packages(*files))

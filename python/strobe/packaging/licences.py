@@ -12,12 +12,13 @@ packaging/bundled.toml.
 import json
 import os
 import re
+import shutil
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import paths, process
+from .. import build, paths, process
 from ..errors import MachError
 from ..setup.programs import ensure_program
 from . import notices
@@ -27,6 +28,9 @@ CARGO_ABOUT = "0.9.3"
 ACCEPTED = paths.ROOT / "packaging" / "about.toml"
 BUNDLED = paths.ROOT / "packaging" / "bundled.toml"
 SHELL_MANIFEST = paths.COMPONENTS / "shell" / "Cargo.toml"
+# The crates that strobe-tool is built from, and their workspace, from which they have their versions.
+TOOL_CRATES = ("profile_commands", "profile_formats", "source_maps", "terminal_text", "tool")
+TOOL_MANIFEST = Path("components", "tool", "Cargo.toml")
 
 BUNDLED_KEYS = ("files", "notices", "left_out", "own")
 # Compiled by build scripts. Headers alone are not.
@@ -59,10 +63,35 @@ class Text:
     crates: tuple[str, ...]
 
 
+About = tuple[list[Crate], list[Text]]
+
+
 def third_party_licences() -> str:
     """The text of all licences, or MachError that names the crate whose licence is unknown."""
-    crates, texts = read_about(_run_cargo_about())
-    return render(crates, texts, bundled_texts(crates, read_bundled(BUNDLED.read_text(encoding="utf-8"))))
+    browser, tool = read_about(_run_cargo_about(SHELL_MANIFEST)), read_about(_run_about_of_tool())
+    return _document(*merged(browser, tool), read_bundled(BUNDLED.read_text(encoding="utf-8")))
+
+
+def licences_of_tool() -> str:
+    """The same for strobe-tool alone."""
+    crates, texts = read_about(_run_about_of_tool())
+    names = {crate.name for crate in crates}
+    entries = read_bundled(BUNDLED.read_text(encoding="utf-8"))
+    return _document(crates, texts, {name: entry for name, entry in entries.items() if name in names})
+
+
+def _document(crates: list[Crate], texts: list[Text], entries: dict[str, dict]) -> str:
+    return render(crates, texts, bundled_texts(crates, entries))
+
+
+def merged(one: About, other: About) -> About:
+    """The crates of two programs and the texts of their licences, each once."""
+    crates = {str(crate): crate for crate in (*other[0], *one[0])}
+    users: dict[tuple[str, str], set[str]] = {}
+    for text in (*one[1], *other[1]):
+        users.setdefault((text.title, text.text), set()).update(text.crates)
+    texts = [Text(title, text, tuple(sorted(names))) for (title, text), names in users.items()]
+    return sorted(crates.values(), key=lambda crate: (crate.name, crate.version)), texts
 
 
 def standard_library_licences() -> Path:
@@ -77,15 +106,25 @@ def standard_library_licences() -> Path:
 # Crates
 
 
-def _run_cargo_about() -> str:
+def _run_about_of_tool() -> str:
+    """Reads a copy outside the checkout: cargo-about goes to the manifest, and would find the hooked crates there."""
+    place = build.tool_place()
+    root = place["cwd"] / "sources"
+    for crate in TOOL_CRATES:
+        build.mirror(paths.COMPONENTS / crate, root / "components" / crate)
+    shutil.copyfile(paths.ROOT / "Cargo.toml", root / "Cargo.toml")
+    return _run_cargo_about(root / TOOL_MANIFEST, **place)
+
+
+def _run_cargo_about(manifest: Path, cwd: Path = paths.ROOT, env: dict[str, str] | None = None) -> str:
     program = ensure_program("cargo-about", CARGO_ABOUT, "--features=cli")
     # It asks Cargo about all systems. Without the network it looks for licences only in the crates themselves.
-    process.run(["cargo", "fetch", "--locked"])
+    process.run(["cargo", "fetch", "--locked", f"--manifest-path={manifest}"], cwd=cwd, env=env)
     output = paths.target_dir() / "package" / "about.json"
     output.parent.mkdir(parents=True, exist_ok=True)
-    print("reading the licences of all crates")
+    print(f"reading the licences of all crates of {manifest.parent.name}")
     command = [str(program), "generate", "--fail", "--frozen", "--format=json", f"--config={ACCEPTED}"]
-    process.run([*command, f"--manifest-path={SHELL_MANIFEST}", f"--output-file={output}"])
+    process.run([*command, f"--manifest-path={manifest}", f"--output-file={output}"], cwd=cwd, env=env)
     return output.read_text(encoding="utf-8")
 
 

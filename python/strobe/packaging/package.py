@@ -11,6 +11,7 @@ to a package of their own, dependencies are found, and archives are written.
 import os
 import re
 import shutil
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,11 @@ COMPLETIONS = {
     "_strobe": "zsh/vendor-completions/_strobe",
     "strobe.fish": "fish/vendor_completions.d/strobe.fish",
 }
+TOOL_COMPLETIONS = {
+    "strobe-tool.bash": "bash-completion/completions/strobe-tool",
+    "_strobe-tool": "zsh/vendor-completions/_strobe-tool",
+    "strobe-tool.fish": "fish/vendor_completions.d/strobe-tool.fish",
+}
 # `tar --zstd` alone compresses less.
 ZSTD = "zstd -19 -T0"
 
@@ -45,15 +51,18 @@ class Packages:
     archive: Path
     # The same for the program in `archive`.
     symbols_archive: Path
+    # strobe-tool alone.
+    tool_archive: Path
 
     def all(self) -> tuple[Path, ...]:
-        return (self.deb, self.symbols_deb, self.archive, self.symbols_archive)
+        return (self.deb, self.symbols_deb, self.archive, self.symbols_archive, self.tool_archive)
 
 
 def package() -> Packages:
     """Builds the browser, if STROBE_BINARY names none, and makes its packages."""
     binary = build.find(release=True)
     check_binary(binary)
+    tool = build.tool()
     with cache_lock("package"):
         bootstrap.ensure()
         bootstrap.ensure_system_packages(toolchain.PACKAGING_PACKAGES)
@@ -62,13 +71,27 @@ def package() -> Packages:
         shutil.rmtree(work, ignore_errors=True)
         tree = work / f"strobe-{workspace.version()}"
         moment = source_moment()
-        place_files(tree / "files", binary, moment)
-        packages = make_packages(tree, binary, moment, folder)
+        place_files(tree / "files", binary, tool, moment)
+        packages = Packages(*make_packages(tree, binary, moment, folder), make_tool_archive(tool, moment, folder))
     shutil.rmtree(work)
     print(f"\n{parts.report(binary)}\n\n{parts.megabytes(packages.all())}\n")
     for file in packages.all():
         print(shown_from_here(file))
     return packages
+
+
+def package_tool() -> Path:
+    """Builds strobe-tool, and makes an archive of it alone. That needs neither the browser nor Debian's tools."""
+    tool = build.tool()
+    with cache_lock("package", name="tool-lock"):
+        if not shutil.which("zstd"):
+            bootstrap.ensure_system_packages(toolchain.PACKAGING_PACKAGES)
+        folder = paths.target_dir() / "package"
+        folder.mkdir(parents=True, exist_ok=True)
+        archive = make_tool_archive(tool, source_moment(), folder)
+    print(f"\n{parts.megabytes((archive,))}\n")
+    print(shown_from_here(archive))
+    return archive
 
 
 def find(folder: Path) -> Packages:
@@ -80,6 +103,7 @@ def find(folder: Path) -> Packages:
         f"strobe-dbgsym_{version}_*.*deb",
         f"{archive_name()}.tar.zst",
         f"{archive_name()}-symbols.tar.zst",
+        f"{tool_archive_name()}.tar.zst",
     )
     found = [sorted(folder.glob(pattern)) for pattern in patterns]
     if missing := [pattern for pattern, files in zip(patterns, found) if not files]:
@@ -89,6 +113,10 @@ def find(folder: Path) -> Packages:
 
 def archive_name() -> str:
     return f"strobe-{workspace.version()}-linux-x86_64"
+
+
+def tool_archive_name() -> str:
+    return f"strobe-tool-{workspace.version()}-linux-x86_64"
 
 
 def check_binary(binary: Path):
@@ -119,16 +147,26 @@ def source_moment() -> int:
 # Files
 
 
-def place_files(root: Path, binary: Path, moment: int):
+def place_files(root: Path, binary: Path, tool: Path, moment: int):
     """Places all files of the package below `root`, as they are to be installed."""
     share = root / "usr" / "share"
     _place(binary, root / "usr" / "bin" / "strobe")
+    place_tool(root / "usr", tool, moment)
     _place(SOURCE / "strobe.desktop", share / "applications" / "strobe.desktop")
     _place_icons(share / "icons" / "hicolor")
     _place_command_docs(root.parent / "command_docs", share, moment)
     documents = share / "doc" / "strobe"
     _place(licences.standard_library_licences(), documents / "rust-standard-library.html")
     (documents / "third-party-licences.txt").write_text(licences.third_party_licences(), encoding="utf-8")
+
+
+def place_tool(prefix: Path, tool: Path, moment: int):
+    """Places strobe-tool, its man pages and its completions."""
+    _place(tool, prefix / "bin" / "strobe-tool")
+    with tempfile.TemporaryDirectory() as folder:
+        make = build.tool_command(["run", "--quiet", "--example=command_docs", "--", folder, _date(moment)])
+        process.run(make, **build.tool_place())
+        _place_docs(Path(folder), prefix / "share", TOOL_COMPLETIONS)
 
 
 def _place(source: Path, target: Path):
@@ -147,9 +185,17 @@ def _place_icons(theme: Path):
 
 def _place_command_docs(folder: Path, share: Path, moment: int):
     """Makes the man pages and the completions, from the command line that the browser itself reads."""
-    date = time.strftime("%Y-%m-%d", time.gmtime(moment))
-    process.run(["cargo", "run", "--locked", "--quiet", "--package=command_docs", "--", str(folder), date])
-    for name, place in COMPLETIONS.items():
+    command = ["cargo", "run", "--locked", "--quiet", "--package=command_docs", "--", str(folder), _date(moment)]
+    process.run(command)
+    _place_docs(folder, share, COMPLETIONS)
+
+
+def _date(moment: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(moment))
+
+
+def _place_docs(folder: Path, share: Path, completions: dict[str, str]):
+    for name, place in completions.items():
         _place(folder / name, share / place)
     for page in sorted(folder.glob("*.1")):
         _place(page, share / "man" / "man1" / page.name)
@@ -158,8 +204,8 @@ def _place_command_docs(folder: Path, share: Path, moment: int):
 # Packages
 
 
-def make_packages(tree: Path, binary: Path, moment: int, target: Path) -> Packages:
-    """Makes the packages of the files in a tree."""
+def make_packages(tree: Path, binary: Path, moment: int, target: Path) -> tuple[Path, Path, Path, Path]:
+    """Makes the packages of the files in a tree, and the archives with the same files."""
     shutil.copytree(SOURCE / "debian", tree / "debian")
     (tree / "debian" / "changelog").write_text(changelog(moment), encoding="utf-8")
     environment = {
@@ -179,7 +225,7 @@ def make_packages(tree: Path, binary: Path, moment: int, target: Path) -> Packag
     if None in debs:
         raise MachError("dpkg-buildpackage succeeded, but has not made both packages")
     archives = make_archives(*debs, tree.parent, moment, target)
-    return Packages(*debs, *archives)
+    return (*debs, *archives)
 
 
 def changelog(moment: int) -> str:
@@ -218,6 +264,26 @@ def make_archives(deb: Path, symbols_deb: Path, scratch: Path, moment: int, targ
     make_archive(archive, installed / "usr", name, moment)
     make_archive(symbols_archive, _symbols_beside_program(symbols, scratch / "beside"), name, moment)
     return archive, symbols_archive
+
+
+def make_tool_archive(tool: Path, moment: int, target: Path) -> Path:
+    """Makes an archive of strobe-tool alone, with its man pages, completions and licences."""
+    name = tool_archive_name()
+    archive = target / f"{name}.tar.zst"
+    archive.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        place_tool(Path(folder), tool, moment)
+        documents = Path(folder, "share", "doc", "strobe-tool")
+        _place(paths.ROOT / "LICENSE", documents / "LICENSE")
+        _place(licences.standard_library_licences(), documents / "rust-standard-library.html")
+        (documents / "third-party-licences.txt").write_text(licences.licences_of_tool(), encoding="utf-8")
+        text = (SOURCE / "tool" / "README").read_text(encoding="utf-8")
+        for mark, value in {"@ARCHIVE@": archive.name, "@VERSION@": workspace.version()}.items():
+            text = text.replace(mark, value)
+        Path(folder, "README").write_text(text, encoding="utf-8")
+        Path(folder).chmod(0o755)
+        make_archive(archive, Path(folder), name, moment)
+    return archive
 
 
 def _symbols_beside_program(symbols: Path, folder: Path) -> Path:

@@ -38,6 +38,11 @@ NAMES = {
 }
 STACKS = (("sortNumbers", "sort", "compareNumbers"), ("writeNumbers", "stringify", "replaceValue"))
 
+# Of strobe and of strobe-tool: each has one for itself and one for each of its four subcommands.
+MAN_PAGES = 10
+# A profile for strobe-tool.
+PROFILE = paths.COMPONENTS / "profile_formats" / "tests" / "cases" / "node-26.12.1.cpuprofile"
+
 # Programs for the checks, which the browser does not need.
 MANUAL_PACKAGES = ("man-db", "groff-base")
 SHELL_PACKAGES = ("bash-completion", "zsh", "fish")
@@ -89,6 +94,8 @@ def test_package(suite: str, folder: Path | None):
                 tally.add(test_deb(root, packages))
             with copy_of(base, "archive") as root:
                 tally.add(test_archive(root, packages))
+            with copy_of(base, "tool") as root:
+                tally.add(test_tool_archive(root, packages))
     except MachError as error:
         print(error)
         tally.fail(f"{suite}: {str(error).splitlines()[0]}")
@@ -138,12 +145,23 @@ def test_archive(root: Root, packages: package.Packages) -> Tally:
     return tally
 
 
+def test_tool_archive(root: Root, packages: package.Packages) -> Tally:
+    """Tests the archive of strobe-tool, in a root without any other package."""
+    installation = Installation(root, PurePosixPath("/opt", package.tool_archive_name()))
+    checks = {
+        "is unpacked": lambda: _extract(root, packages.tool_archive),
+        "strobe-tool": lambda: check_tool(installation),
+    }
+    return _run_checks("tool", checks)
+
+
 def common_checks(installation: Installation) -> dict[str, Callable[[], None]]:
     """The checks of any installation, by name. Those that install programs come last."""
     return {
         "there is no compiler": lambda: check_no_compiler(installation),
         "all libraries are found": lambda: check_libraries(installation),
         "strobe --version": lambda: check_version(installation),
+        "strobe-tool": lambda: check_tool(installation),
         "licences": lambda: check_licences(installation),
         "a recording": lambda: check_recording(installation),
         "a window": lambda: check_window(installation),
@@ -238,6 +256,16 @@ def check_version(installation: Installation):
     text = installation.run(installation.program, "--version")
     if not re.match(rf"strobe {re.escape(workspace.version())}\b", text):
         raise MachError(f"`strobe --version` says {text.strip()!r}; it should begin with strobe {workspace.version()}")
+
+
+def check_tool(installation: Installation):
+    """Has strobe-tool report on a profile."""
+    place = installation.root.path("/tmp") / PROFILE.name
+    shutil.copyfile(PROFILE, place)
+    text = installation.run(str(installation.prefix / "bin" / "strobe-tool"), "report", f"/tmp/{PROFILE.name}")
+    place.unlink()
+    if not text.startswith("92 samples at ") or " spin " not in text:
+        raise MachError(f"strobe-tool report: {text.strip()}")
 
 
 def check_licences(installation: Installation):
@@ -338,8 +366,8 @@ def check_man_pages(installation: Installation):
     installation.root.install(*MANUAL_PACKAGES, bound=INSTALL_BOUND)
     folder = installation.root.path(installation.share("man/man1"))
     pages = sorted(file.name for file in folder.glob("strobe*"))
-    if len(pages) != 5:
-        raise MachError(f"there are {len(pages)} man pages, and not 5: {', '.join(pages)}")
+    if len(pages) != MAN_PAGES:
+        raise MachError(f"there are {len(pages)} man pages, and not {MAN_PAGES}: {', '.join(pages)}")
     for name in pages:
         page = installation.share(f"man/man1/{name}")
         formatted = 'MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$1" > /dev/null'
