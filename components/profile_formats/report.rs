@@ -339,12 +339,12 @@ pub fn without_stacks(recordings: &[&Recording]) -> (Vec<(Option<Activity>, Weig
         for event_loop in recording.event_loops() {
             let worths = event_loop.worths(recording.interval);
             for (sample, worth) in event_loop.samples().iter().zip(worths) {
-                samples += sample.weight;
+                samples = samples.saturating_add(sample.weight);
                 times += u128::from(worth);
                 if sample.stack.is_none()
                     && let Some(index) = activities().position(|one| *one == sample.activity)
                 {
-                    sums[index].0 += sample.weight;
+                    sums[index].0 = sums[index].0.saturating_add(sample.weight);
                     sums[index].1 += u128::from(worth);
                 }
             }
@@ -597,7 +597,7 @@ impl<'a> LineTotals<'a> {
                 for (sample, worth) in event_loop.samples().iter().zip(worths) {
                     if let Some(stack) = sample.stack {
                         let worth = u128::from(worth);
-                        with_stack += sample.weight;
+                        with_stack = with_stack.saturating_add(sample.weight);
                         time_with_stack += worth;
                         let sum = &mut sums[event_loop.stack(stack).frame.index()];
                         sum.0 += worth;
@@ -612,7 +612,7 @@ impl<'a> LineTotals<'a> {
                         let key = FunctionKey::of(event_loop, function);
                         let sum = lines.entry((key, place.without_column())).or_default();
                         sum.0 += if is_timed { worth } else { 0 };
-                        sum.1 += samples;
+                        sum.1 = sum.1.saturating_add(samples);
                     }
                 }
             }

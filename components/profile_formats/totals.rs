@@ -69,7 +69,8 @@ impl<'a> Totals<'a> {
 }
 
 impl<K: Copy + Eq + Hash> TotalsBy<K> {
-    /// Over all event loops of several recordings. Functions with the same key are one.
+    /// Over all event loops of several recordings. Functions with the same key are one. An event loop cannot have so many
+    /// samples that their number overflows. All of them together can: then the number is the largest that there is.
     pub fn by<'a>(
         recordings: &[&'a Recording],
         key_of: impl Fn(&'a EventLoop, &'a Function) -> K,
@@ -99,10 +100,10 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
         let mut itself = vec![(0_u64, 0_u128); event_loop.stacks().len()];
         for (sample, worth) in event_loop.samples().iter().zip(event_loop.worths(interval)) {
             let worth = if self.is_timed { worth.into() } else { 0 };
-            self.samples += sample.weight;
+            self.samples = self.samples.saturating_add(sample.weight);
             self.time += worth;
             if let Some(stack) = sample.stack {
-                self.with_stack += sample.weight;
+                self.with_stack = self.with_stack.saturating_add(sample.weight);
                 self.time_with_stack += worth;
                 let (samples, time) = &mut itself[stack.index()];
                 *samples += sample.weight;
@@ -140,11 +141,11 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
             let function = event_loop.frame(stack.frame).function;
             let totals = self.functions.entry(keys[function.index()]).or_default();
             let (samples, time) = itself[index];
-            totals.itself += samples;
+            totals.itself = totals.itself.saturating_add(samples);
             totals.time_itself += time;
             if outermost[index] {
                 let (samples, time) = total[index];
-                totals.total += samples;
+                totals.total = totals.total.saturating_add(samples);
                 totals.time_total += time;
             }
         }

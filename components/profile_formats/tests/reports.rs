@@ -108,3 +108,23 @@ fn no_terminal_obeys_a_name_in_json() {
     assert_eq!(report["rows"][0]["name"], "\u{9b}");
     assert_eq!(report["rows"][1]["name"], "a\u{1b}[2J\u{202e}");
 }
+
+/// No event loop has so many samples that their number overflows. Several thousand of them have.
+#[test]
+fn a_number_of_samples_that_is_too_large_is_the_largest_one() {
+    let profile = format!(
+        r#"{{"type":"sampled","name":"","unit":"none","startValue":0,"endValue":1,"samples":[[0]],"weights":[{}]}}"#,
+        1_u64 << 53
+    );
+    let profiles = vec![profile; 2_100].join(",");
+    let text = format!(
+        r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{{"frames":[{{"name":"f"}}]}},"profiles":[{profiles}]}}"#
+    );
+    let (recording, _) = read(text.as_bytes(), None, None).unwrap();
+    let files = [(String::new(), recording)];
+    let report = report_by(&files, By::ALL[0], TOP);
+    assert!(report.contains("18,446,744,073,709,551,615"), "{report}");
+    assert!(!line_report_of(&files, TOP).is_empty());
+    assert!(!markdown_report(&files, By::ALL[0], TOP).is_empty());
+    json_report(&files, By::ALL[0], TOP, false);
+}
