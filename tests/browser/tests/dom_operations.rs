@@ -4,7 +4,7 @@
 
 //! DOM operations have their samples, in every tier of the engine and by every way to call them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use browser_tests::{Marker, Site, Trace, alone, report};
@@ -132,12 +132,12 @@ fn check(tier: &str, preferences: &[&str], query: &str) {
     let result = visit.run();
     let expected = rows(ROWS);
     let results = result.as_object().expect("an object");
-    let names: Vec<_> = results
+    let names: BTreeSet<_> = results
         .keys()
         .map(String::as_str)
         .filter(|name| *name != NOTHING)
         .collect();
-    assert_eq!(names, expected.keys().copied().collect::<Vec<_>>());
+    assert_eq!(names, expected.keys().copied().collect());
 
     let nothing = Row::read(NOTHING, &[], &result[NOTHING]);
     let clock = nothing.median(|(_, spent, calls)| spent / calls);
