@@ -7,8 +7,7 @@
 //! A session's tables are its own (trace builder, subscriber) and those of its event loop (functions, sources). Each half
 //! has a budget, and all budgets of a process together have a limit, too.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use js_profiler_traits::Room;
 use malloc_size_of_derive::MallocSizeOf;
 
 /// What a session's own tables may take, and what those of an event loop may, in bytes.
@@ -16,7 +15,7 @@ pub const MAX_BYTES: usize = 32 << 20;
 /// What all of them in the process may take, in bytes.
 pub const MAX_PROCESS_BYTES: usize = 256 << 20;
 
-static PROCESS: AtomicUsize = AtomicUsize::new(0);
+static PROCESS: Room = Room::of(MAX_PROCESS_BYTES);
 
 /// The bytes of some tables.
 #[derive(Debug, Default, MallocSizeOf)]
@@ -27,7 +26,7 @@ pub struct Budget {
 impl Budget {
     /// Takes bytes for a row. False if there are not so many left: then the row must not be added.
     pub fn take(&mut self, bytes: usize) -> bool {
-        let is_taken = self.used + bytes <= MAX_BYTES && take(&PROCESS, bytes);
+        let is_taken = self.used + bytes <= MAX_BYTES && PROCESS.take(bytes);
         if is_taken {
             self.used += bytes;
         }
@@ -35,18 +34,9 @@ impl Budget {
     }
 }
 
-/// Takes bytes of those of the process.
-fn take(process: &AtomicUsize, bytes: usize) -> bool {
-    let taken = process.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-        let used = used + bytes;
-        (used <= MAX_PROCESS_BYTES).then_some(used)
-    });
-    taken.is_ok()
-}
-
 impl Drop for Budget {
     fn drop(&mut self) {
-        PROCESS.fetch_sub(self.used, Ordering::Relaxed);
+        PROCESS.give_back(self.used);
     }
 }
 
@@ -67,7 +57,8 @@ mod tests {
     #[test]
     fn a_budget_has_a_limit_and_gives_back_what_it_took() {
         let mut budget = Budget::with_left(100);
-        assert!(PROCESS.load(Ordering::Relaxed) >= MAX_BYTES - 100);
+        let taken = MAX_BYTES - 100;
+        assert!(!PROCESS.has(MAX_PROCESS_BYTES - taken + 1));
         assert!(!budget.take(101));
         assert!(budget.take(60));
         assert!(!budget.take(41));
@@ -81,13 +72,13 @@ mod tests {
 
     #[test]
     fn all_budgets_of_a_process_have_a_limit_together() {
-        let process = AtomicUsize::new(0);
+        let process = Room::of(MAX_PROCESS_BYTES);
         for _ in 0..MAX_PROCESS_BYTES / MAX_BYTES {
-            assert!(take(&process, MAX_BYTES));
+            assert!(process.take(MAX_BYTES));
         }
-        assert!(!take(&process, 1));
-        process.fetch_sub(10, Ordering::Relaxed);
-        assert!(!take(&process, 11));
-        assert!(take(&process, 10));
+        assert!(!process.take(1));
+        process.give_back(10);
+        assert!(!process.take(11));
+        assert!(process.take(10));
     }
 }

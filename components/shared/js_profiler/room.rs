@@ -2,7 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! A limit on how much pages can put into a recording.
+//! A limit on how much pages can put into a recording, or into the tables of a process.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +12,7 @@ pub struct Room(AtomicUsize);
 
 impl Room {
     /// Room for this many bytes.
-    pub fn of(bytes: usize) -> Self {
+    pub const fn of(bytes: usize) -> Self {
         Self(AtomicUsize::new(bytes))
     }
 
