@@ -23,6 +23,7 @@ using strobe::CalleeOffset;
 using strobe::ContinuationAt;
 using strobe::Cost;
 using strobe::EndOfKeptInterpreterFrames;
+using strobe::HandlersOnOwnStack;
 using strobe::IsOnOwnStack;
 using strobe::NativeFrames;
 using strobe::ReturnAddressOffset;
@@ -74,7 +75,7 @@ class RunningContinuations {
           return 0;
         }
         if (stack == wanted) {
-          return leadsToOwnStack(stack) ? top : 0;
+          return HandlersOnOwnStack(cx_, stack, stack_, work_) ? top : 0;
         }
         if (!stack->handlers()) {
           break;
@@ -83,17 +84,6 @@ class RunningContinuations {
       }
     }
     return 0;
-  }
-
-  bool leadsToOwnStack(const wasm::ContStack* stack) const {
-    while (stack && work_.take(Cost::Look)) {
-      auto handlers = reinterpret_cast<uintptr_t>(stack->handlers());
-      if (stack_.isOwn(handlers)) {
-        return true;
-      }
-      stack = handlers ? ContinuationAt(cx_, handlers) : nullptr;
-    }
-    return false;
   }
 };
 

@@ -14,6 +14,7 @@
 #include "wasm/WasmStacks.h"
 
 #include "glue.h"
+#include "work.h"
 
 namespace strobe {
 
@@ -82,6 +83,21 @@ class StackMemory {
     return address >= low && address < high && high - address >= length && address % sizeof(uintptr_t) == 0;
   }
 };
+
+// The handlers on the thread's own stack with which the first of its continuations was resumed, that is, the one to which
+// `continuation` leads. While a continuation runs, nothing is pushed there. 0 if the continuations do not lead to the own
+// stack: the last one is being suspended, or another one has been and is being resumed; or if too little work is left.
+inline uintptr_t HandlersOnOwnStack(JSContext* cx, const js::wasm::ContStack* continuation, const StackMemory& own,
+                                    Work& work) {
+  while (continuation && work.take(Cost::Look)) {
+    auto handlers = reinterpret_cast<uintptr_t>(continuation->handlers());
+    if (own.isOwn(handlers)) {
+      return handlers;
+    }
+    continuation = handlers ? ContinuationAt(cx, handlers) : nullptr;
+  }
+  return 0;
+}
 
 }  // namespace strobe
 

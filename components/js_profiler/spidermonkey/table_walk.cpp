@@ -34,6 +34,7 @@ using namespace js;
 using strobe::CacheLine;
 using strobe::ContinuationAt;
 using strobe::Cost;
+using strobe::HandlersOnOwnStack;
 using strobe::IsOnOwnStack;
 using strobe::JitCode;
 using strobe::JitCodeKind;
@@ -98,20 +99,6 @@ bool IsInWasmFunction(uintptr_t pc) {
   return wasm::LookupCodeBlock(reinterpret_cast<void*>(pc), &range) && range && range->isFunction();
 }
 
-// Where the part of the thread's own stack begins that is in use, while the thread runs on the stack of a continuation: at
-// the handlers that the first of its continuations was resumed with. Nothing was pushed there since. 0 if the continuations
-// do not lead to the own stack: the last one is being suspended, or another one has been and is being resumed.
-uintptr_t OwnStackBelow(JSContext* cx, const wasm::ContStack* continuation, const StackMemory& own, Work& work) {
-  while (continuation && work.take(Cost::Look)) {
-    auto handlers = reinterpret_cast<uintptr_t>(continuation->handlers());
-    if (own.isOwn(handlers)) {
-      return handlers;
-    }
-    continuation = handlers ? ContinuationAt(cx, handlers) : nullptr;
-  }
-  return 0;
-}
-
 }  // namespace
 
 bool strobe_is_idle(JSContext* cx) {
@@ -135,7 +122,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   const wasm::ContStack* continuation = nullptr;
   if (!IsOnOwnStack(*stopped)) {
     continuation = ContinuationAt(cx, stopped->sp);
-    low = OwnStackBelow(cx, continuation, own, work);
+    low = HandlersOnOwnStack(cx, continuation, own, work);
     if (!low) {
       stack->contradiction = continuation ? "a continuation is being suspended" : "the thread is on another stack";
       return STROBE_WALK_ELSEWHERE;
