@@ -62,9 +62,7 @@ impl Function {
             source: (new.kind() == FrameKind::Script).then(|| new.key().source_id),
         }
     }
-}
 
-impl Function {
     /// What stands for functions for which there is no room: for those of a realm, or for those that no page may see.
     pub fn other(realm: Option<RealmId>) -> Self {
         Self {
