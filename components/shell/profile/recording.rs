@@ -143,13 +143,7 @@ impl ProfileRecording {
                 // A closed standard error is not a failure.
                 let _ = io::stderr().write_all(text.as_bytes());
             },
-            Output::File(_) | Output::NewFile(_) => match io::stdout().write_all(text.as_bytes()) {
-                // It is not a failure if the reader, such as `head`, has seen enough.
-                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                    return Err(format!("standard output: {error}"));
-                },
-                _ => {},
-            },
+            Output::File(_) | Output::NewFile(_) => profile_commands::print(&text)?,
         }
         outcome?;
         // The files are written, so failures are reported last.
