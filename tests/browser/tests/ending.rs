@@ -111,3 +111,20 @@ fn workers_that_never_yield_do_not_keep_processes() {
     assert_ends(&["--multiprocess", EXIT_AFTER], &Way::Time);
     assert_window_closes(&["--multiprocess"]);
 }
+
+/// A script that is ended is not described: its stack as text has the URL of each frame, and the engine would work on it for
+/// longer than the browser waits.
+#[test]
+fn a_stack_of_a_long_url_does_not_keep_the_browser() {
+    let site = Site::allowing().serve();
+    let driver = Driver::start(&[]);
+    driver.open(&site.url("/endless-deep-url.html"));
+    assert_eq!(driver.execute("return startWork();"), 60);
+    let deadline = Instant::now() + scaled(TIME_BOUND);
+    while site.requests_for("/busy") == 0 {
+        assert!(Instant::now() < deadline, "the page does not work");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let (status, console) = driver.end_by_signal("TERM");
+    assert!(status.success(), "{status}\n{console}");
+}

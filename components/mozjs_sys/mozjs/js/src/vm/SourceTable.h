@@ -58,8 +58,8 @@ extern "C" {
 void strobe_remember_sources(bool remember);
 
 // Calls `take` with the name of a source, of which at most `most` bytes are passed, and its whole length. Of a script whose
-// name says what made it, no byte is passed. `kind` is a js::SourceKind. False if the source has no name, or if it is gone and forgotten. `take` is called under the lock, with
-// which no thread may be stopped, so it must not stop a thread or take long.
+// name says what made it, no byte is passed. `kind` is a js::SourceKind. False if the source has no name, or if it is gone and
+// forgotten. `take` is called under the lock, with which no thread may be stopped, so it must not stop a thread or take long.
 bool strobe_read_source(uint8_t kind, uint32_t number, size_t most,
                         void (*take)(void* taker, const uint8_t* name, size_t length, size_t whole, bool isIntroduced),
                         void* taker);
