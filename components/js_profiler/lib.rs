@@ -77,6 +77,8 @@ mod ticks;
 mod trace_builder;
 mod visibility;
 #[cfg(test)]
+mod walk_limits;
+#[cfg(test)]
 mod wasm_instance;
 
 pub use compressed_trace::compress;

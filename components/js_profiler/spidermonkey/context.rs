@@ -16,7 +16,7 @@ use mozjs_sys::jsapi::JS::GetCurrentRealmOrNull;
 use mozjs_sys::jsapi::JSContext;
 
 use super::ffi::{
-    CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, MOST_WORK, strobe_count_kept,
+    CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept,
     strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
 };
 use super::known_functions::{ClaimedTables, KnownFunctions, WalkTables};
@@ -96,7 +96,7 @@ impl SampledContext {
         buffer.clear();
         if !self.is_of(stopped) {
             let why = c"the context is gone or belongs to another thread";
-            return (WalkOutcome::Unwalkable(why), MOST_WORK);
+            return (WalkOutcome::Unwalkable(why), buffer.most_work);
         }
         let mut claimed = known.tables.as_deref().and_then(WalkTables::claim);
         let call_sites = claimed.as_mut().map(ClaimedTables::call_sites);
@@ -128,7 +128,7 @@ impl SampledContext {
                 last_walk: last_walk.unwrap_or(ptr::null_mut()),
             },
             native_code: unwinder.glue(),
-            work_left: MOST_WORK,
+            work_left: buffer.most_work,
             base: base.map_or(0, WalkNumber::get),
             number: 0,
             frames_length: 0,

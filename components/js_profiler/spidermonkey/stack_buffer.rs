@@ -13,7 +13,7 @@ use js_profiler_traits::{RealmId, preferences};
 
 use super::ffi::{
     FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
-    GlueNewFunction, Position, SAME, Text,
+    GlueNewFunction, MOST_WORK, Position, SAME, Text,
 };
 #[cfg(test)]
 use super::known_functions::KnownFunctions;
@@ -183,6 +183,8 @@ pub struct StackBuffer {
     /// How many of the frames, counted from the leaf, have nothing left out between them.
     pub(super) complete: usize,
     pub(super) max_frames: usize,
+    /// How much a walk and what comes after it in the same stop may do.
+    pub(crate) most_work: u32,
     /// For whom the stack is: see [`StackBuffer::set_audience`].
     pub(super) realms: Vec<u64>,
     pub(super) realm_frames: Vec<usize>,
@@ -203,6 +205,7 @@ impl StackBuffer {
             complete_truncated: false,
             complete: 0,
             max_frames: preferences::max_stack_depth(),
+            most_work: MOST_WORK,
             realms: Vec::new(),
             realm_frames: Vec::new(),
             everything: true,

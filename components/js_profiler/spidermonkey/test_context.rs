@@ -15,13 +15,18 @@ use mozjs::jsval::{JSVal, ObjectValue, UndefinedValue};
 use mozjs::realm::AutoRealm;
 use mozjs::rooted;
 use mozjs::rust::wrappers2::{
-    GetTestingFunctions, JS_DefineFunction, JS_DefineProperty, JS_NewGlobalObject,
+    GetTestingFunctions, JS_ClearPendingException, JS_DefineFunction, JS_DefineProperty,
+    JS_GetPendingException, JS_NewGlobalObject,
 };
-use mozjs::rust::{CompileOptionsWrapper, RealmOptions, SIMPLE_GLOBAL_CLASS, evaluate_script};
+use mozjs::rust::{
+    CompileOptionsWrapper, RealmOptions, SIMPLE_GLOBAL_CLASS, ToString, evaluate_script,
+};
 use mozjs_sys::jsapi::glue::JS_Init;
+use mozjs_sys::jsapi::js::{RunJobs, UseInternalJobQueues};
 use mozjs_sys::jsapi::{
-    JS_DestroyContext, JS_NewContext, JS_SetGCParameter, JS_SetNativeStackQuota,
-    JS_SetOffthreadIonCompilationEnabled, JS_ShutDown, JSContext, JSGCParamKey,
+    JS_DestroyContext, JS_NewContext, JS_SetGCParameter, JS_SetGlobalJitCompilerOption,
+    JS_SetNativeStackQuota, JS_SetOffthreadIonCompilationEnabled, JS_ShutDown, JSContext,
+    JSGCParamKey, JSJitCompilerOption,
 };
 
 use super::EngineContext;
@@ -51,7 +56,8 @@ impl TestContext {
 
     /// Makes a realm, and calls `run` with a function that evaluates a script in it; the arguments of that
     /// function are the script's URL, its first line and its text. May be called once in a context. Scripts
-    /// have the engine's functions for tests, as `engine`, `inNewRealm()`, and `pause()`, which does what [`on_pause`] says.
+    /// have the engine's functions for tests, as `engine`, `inNewRealm()`, `runJobs()`, which runs the reactions of promises, and
+    /// `pause()`, which does what [`on_pause`] says.
     pub fn with_scripts(&self, run: impl FnOnce(&mut dyn FnMut(&CStr, u32, &str))) {
         const STACK_QUOTA: usize = 1 << 20;
         const NURSERY: u32 = 256 << 10;
@@ -65,6 +71,7 @@ impl TestContext {
             ] {
                 JS_SetGCParameter(self.0.as_ptr(), key, NURSERY);
             }
+            assert!(UseInternalJobQueues(self.0.as_ptr()));
             assert!(InitSelfHostedCode(
                 self.0.as_ptr(),
                 Default::default(),
@@ -84,14 +91,17 @@ impl TestContext {
             let name = c"inNewRealm".as_ptr();
             let defined = JS_DefineFunction(cx, global, name, Some(in_new_realm), 1, 0);
             assert!(!defined.is_null());
+            let name = c"runJobs".as_ptr();
+            let defined = JS_DefineFunction(cx, global, name, Some(run_jobs), 0, 0);
+            assert!(!defined.is_null());
             let defined = JS_DefineFunction(cx, global, c"pause".as_ptr(), Some(pause), 0, 0);
             assert!(!defined.is_null());
         }
         run(&mut |url, line, script| {
             rooted!(&in(cx) let mut value = UndefinedValue());
             let options = CompileOptionsWrapper::new(cx, url.to_owned(), line);
-            evaluate_script(cx, global.handle(), script, value.handle_mut(), options)
-                .unwrap_or_else(|()| panic!("{script:.200} threw"));
+            let result = evaluate_script(cx, global.handle(), script, value.handle_mut(), options);
+            result.unwrap_or_else(|()| panic!("{script:.200} threw {}", exception(cx)));
         });
     }
 
@@ -101,10 +111,50 @@ impl TestContext {
         unsafe { JS_SetOffthreadIonCompilationEnabled(self.0.as_ptr(), may) };
     }
 
+    /// Switches tiers of the engine off, in all contexts of the process, until the result is dropped.
+    pub fn without_tiers(&self, tiers: &'static [JSJitCompilerOption]) -> impl Drop {
+        struct SwitchedOff(NonNull<JSContext>, &'static [JSJitCompilerOption]);
+
+        impl SwitchedOff {
+            fn set(&self, value: u32) {
+                for tier in self.1 {
+                    // SAFETY: the context is this thread's, and runs no script.
+                    unsafe { JS_SetGlobalJitCompilerOption(self.0.as_ptr(), *tier, value) };
+                }
+            }
+        }
+
+        impl Drop for SwitchedOff {
+            fn drop(&mut self) {
+                self.set(1);
+            }
+        }
+
+        let switched_off = SwitchedOff(self.0, tiers);
+        switched_off.set(0);
+        switched_off
+    }
+
     /// This context, for an event loop. The result must be dropped before this value.
     pub fn engine(&self) -> EngineContext {
         // SAFETY: the context is this thread's, and the value stays on this thread.
         unsafe { EngineContext::new(self.0) }
+    }
+}
+
+/// The text of the exception that a script has thrown.
+fn exception(cx: &mut mozjs::context::JSContext) -> String {
+    rooted!(&in(cx) let mut thrown = UndefinedValue());
+    // SAFETY: the value is rooted, and the text is alive until it is copied.
+    unsafe {
+        if !JS_GetPendingException(cx, thrown.handle_mut()) {
+            return "nothing".to_owned();
+        }
+        JS_ClearPendingException(cx);
+        match NonNull::new(ToString(cx, thrown.handle())) {
+            Some(text) => jsstr_to_string(cx, text),
+            None => "what has no text".to_owned(),
+        }
     }
 }
 
@@ -142,6 +192,18 @@ unsafe extern "C" fn in_new_realm(cx: *mut JSContext, argc: u32, arguments: *mut
     assert!(value.is_number());
     arguments.rval().set(value.get());
     result.is_ok()
+}
+
+/// Runs the jobs of the context, of which promises make one for each reaction.
+unsafe extern "C" fn run_jobs(cx: *mut JSContext, argc: u32, arguments: *mut JSVal) -> bool {
+    // SAFETY: the engine passes a valid context and valid arguments.
+    unsafe {
+        RunJobs(cx);
+        CallArgs::from_vp(arguments, argc)
+            .rval()
+            .set(UndefinedValue());
+    }
+    true
 }
 
 thread_local! {
