@@ -271,3 +271,78 @@ function realms() { // realms > expect evaluated
   expect(inNewRealm("function ofRealm(x) { return x * 2; } ofRealm(21);"), 42);
   gc();
 }
+
+// WebAssembly that waits for promises, on a stack of its own.
+// (import "a" "b" (func (param i32) (result i32))) (memory 1)
+// (func (export "r") (param i32) (result i32)
+//   (if (result i32) (local.get 0) (then (call 1 (i32.sub (local.get 0) (i32.const 1)))) (else (call 0 (local.get 0)))))
+// (func (export "t") (param i32) (result i32) (return_call 1 (local.get 0)))
+// (func (export "l") (param i32) (result i32) (i32.load (call 0 (local.get 0)))):
+const WAITING = [
+  0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x01, 0x06, 0x01, 0x60, 0x01, 0x7f, 0x01, 0x7f, 0x02, 0x07, 0x01,
+  0x01, 0x61, 0x01, 0x62, 0x00, 0x00, 0x03, 0x04, 0x03, 0x00, 0x00, 0x00, 0x05, 0x03, 0x01, 0x00, 0x01, 0x07, 0x0d,
+  0x03, 0x01, 0x72, 0x00, 0x01, 0x01, 0x74, 0x00, 0x02, 0x01, 0x6c, 0x00, 0x03, 0x0a, 0x26, 0x03, 0x13, 0x00, 0x20,
+  0x00, 0x04, 0x7f, 0x20, 0x00, 0x41, 0x01, 0x6b, 0x10, 0x01, 0x05, 0x20, 0x00, 0x10, 0x00, 0x0b, 0x0b, 0x06, 0x00,
+  0x20, 0x00, 0x12, 0x01, 0x0b, 0x09, 0x00, 0x20, 0x00, 0x10, 0x00, 0x28, 0x02, 0x00, 0x0b,
+];
+function waiting(imported) {
+  const { r, t, l } = compiled(WAITING, { a: { b: new WebAssembly.Suspending(imported) } });
+  return [r, t, l].map(WebAssembly.promising);
+}
+let settled = null;
+function note(value) { settled = value; } // note >
+function noteError(error) { settled = error; } // noteError >
+function settle(promise, expected) { // settle > note noteError expect
+  settled = null;
+  promise.then(note, noteError);
+  runJobs();
+  expect(settled, expected);
+}
+
+function resolvedAtOnce(x) { return Promise.resolve(add(x, 1)); } // resolvedAtOnce > add
+let resolveLater, rejectLater;
+function resolvedLater() { // resolvedLater > executor
+  return new Promise((resolve, reject) => { resolveLater = resolve; rejectLater = reject; }); // executor >
+}
+const [recursive, tailCalling, loading] = waiting(resolvedAtOnce);
+const [recursiveLater, , loadingLater] = waiting(resolvedLater);
+function suspensions() { // suspensions > resolvedAtOnce resolvedLater settle expect note noteError
+  settle(recursive(0), 1);
+  settle(recursive(20), 1);
+  settle(tailCalling(3), 1);
+  settle(loading(0), 0);
+  const later = recursiveLater(4);
+  resolveLater(7);
+  settle(later, 7);
+  // The exception goes through the frames that wait.
+  const failed = recursiveLater(2);
+  rejectLater("no");
+  settle(failed, "no");
+  // The promising call of a stack that has just been resumed ends by a trap.
+  const trapped = loadingLater(0);
+  resolveLater(0x7ffffff0);
+  trapped.then(note, noteError);
+  runJobs();
+  expect(settled instanceof WebAssembly.RuntimeError, true);
+}
+
+// Several stacks at once, of which one is resumed while another one waits and a third one runs.
+function nesting(x) { return recursive(add(x, 2)); } // nesting > add resolvedAtOnce
+const [nested] = waiting(nesting);
+function nestings() { // nestings > nesting resolvedLater settle
+  const first = recursiveLater(1), resolveFirst = resolveLater;
+  const second = recursiveLater(2), resolveSecond = resolveLater;
+  settle(nested(1), 1);
+  resolveSecond(2);
+  settle(second, 2);
+  resolveFirst(1);
+  settle(first, 1);
+}
+
+// A stack that waits is traced, and what it refers to moves.
+function waitings() { // waitings > resolvedLater settle
+  const waited = recursiveLater(3);
+  gc();
+  resolveLater(5);
+  settle(waited, 5);
+}

@@ -49,7 +49,7 @@ using strobe::Work;
 namespace {
 
 // Goes up native frames, and JIT code that links its frames as they do, until it reaches JavaScript's code or `end`.
-NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t end, bool youngest) {
+NativeFrames::At GoUpToJavaScript(JSContext* cx, NativeFrames& frames, JitCode& code, uintptr_t end, bool youngest) {
   frames.forgetSteps();
   for (;;) {
     NativeFrames::At at = frames.goUp(end);
@@ -70,7 +70,8 @@ NativeFrames::At GoUpToJavaScript(NativeFrames& frames, JitCode& code, uintptr_t
       return at;
     }
     if (!frames.leaveLinkedCode()) {
-      return NativeFrames::At::Lost;
+      // The code that calls a built-in of WebAssembly links its frame to one on a continuation. Its activation has that frame.
+      return ContinuationAt(cx, frames.registers().fp) ? at : NativeFrames::At::Lost;
     }
   }
 }
@@ -146,7 +147,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
       stack->contradiction = "the activations are out of order";
       return STROBE_WALK_INCONSISTENT;
     }
-    NativeFrames::At at = GoUpToJavaScript(natives, code, continuation ? continuation->stackBase() : high, youngest);
+    NativeFrames::At at = GoUpToJavaScript(cx, natives, code, continuation ? continuation->stackBase() : high, youngest);
     if (continuation && (at != NativeFrames::At::Jit || !activation->isJit())) {
       stack->contradiction = "WebAssembly has not called what runs on the stack of a continuation";
       return STROBE_WALK_ELSEWHERE;
