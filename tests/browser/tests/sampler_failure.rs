@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process;
 
-use browser_tests::{Command, Driver, Site, Trace, signal};
+use browser_tests::{Command, Driver, Site, StoppedThread, Trace, signal, skip};
 use serde_json::{Value, json};
 
 /// A soft limit of a process. It is lifted when this is dropped.
@@ -177,6 +177,32 @@ fn sessions_of_a_worker_end_with_an_error_when_its_thread_cannot_be_signalled() 
     driver.execute("return inWorker('turned', 50);");
     let stopped = driver.execute("return inWorker('stop', 1);");
     Trace::read(&stopped["trace"]).assert_sampled(&["seventy"]);
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+/// A sampling thread that gets no processor holds up no page. What the page waits for comes without it.
+#[test]
+fn a_page_goes_on_while_the_sampling_thread_is_stopped() {
+    let site = Site::allowing().serve();
+    let driver = Driver::start(&[]);
+    driver.open(&site.url("/kept-busy.html"));
+    assert_eq!(driver.execute("return start();"), 0);
+    driver.execute("return turned(20);");
+    let stopped = match StoppedThread::stop(driver.process().id(), "JsSampler") {
+        Ok(stopped) => stopped,
+        Err(error) => return skip(&format!("a thread may not be stopped: {error}")),
+    };
+    // A profiler begins later.
+    let started = driver.execute("return tryToStart();");
+    assert_eq!(started, json!({ "started": 1 }));
+    let rejected = driver.execute("return stop(0);");
+    assert_eq!(rejected["name"], "TimeoutError", "{rejected}");
+    drop(stopped);
+    driver.execute("return turned(50);");
+    let ended = driver.execute("return stop(1);");
+    Trace::read(&ended["trace"]).assert_sampled(&["seventy"]);
+    assert_works(&driver);
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }
