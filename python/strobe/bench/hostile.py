@@ -22,11 +22,13 @@ from .measurement import PAGES, Measurement, finish, measure
 
 # The longest stop of a thread.
 MOST_STOP_MS = 2.0
-# The memory that the profiler takes for a function of the page, beyond what it takes with short names.
+# The memory that the profiler takes for a function of the page, beyond what it takes with short names. Of a page with fewer
+# functions, the memory of them all.
 MOST_BYTES = 2048
-# What the process holds varies by so much. Pages with few functions have that limit.
-LEAST_MEMORY = 16 * 1024 * 1024
-# From the signal that ends a recording to the end of the browser, whose file is then complete.
+MANY_FUNCTIONS = 1000
+# What the process holds varies by so much.
+MOST_MEMORY = 16 * 1024 * 1024
+# From the signal that ends a recording to its file, which is complete as soon as it is there, and to the end of the browser.
 MOST_END_SECONDS = 3.0
 # The median stop, compared with that of the same page with short names.
 MOST_RATIO = 1.2
@@ -41,6 +43,7 @@ BOUND_BEYOND = 300.0
 # The time until a page is ready, and until a browser that does not end is killed.
 READY_BOUND = 120.0
 END_BOUND = 60.0
+FILE_POLL = 0.01
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,20 @@ KINDS = (
 
 
 @dataclass
+class End:
+    """The seconds from a signal to the recording's file, and to the browser's end; None if the browser had to be killed."""
+
+    file: float | None
+    browser: float | None
+
+
+@dataclass
 class Measured:
     """The page of a kind with short and with long names, and how long the end of its recording takes."""
 
     short: Measurement
     long: Measurement
-    # None if the browser had to be killed.
-    end_seconds: float | None
+    end: End
 
 
 def hostile(binary: Path, saved: Path, seconds: float, chosen: list[str]):
@@ -101,8 +111,8 @@ def address(kind: Kind, size: str, seconds: float, *, profile: bool = True) -> s
     return "/hostile/hostile.html?" + urlencode(settings)
 
 
-def end_of_recording(binary: Path, kind: Kind, output: Path) -> float | None:
-    """The seconds from a signal to the end of the browser, which records the page. None if it had to be killed."""
+def end_of_recording(binary: Path, kind: Kind, output: Path) -> End:
+    """How long the end of a recording of the page takes after a signal."""
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)
     arguments = [
@@ -130,36 +140,49 @@ def end_of_recording(binary: Path, kind: Kind, output: Path) -> float | None:
             # The signal comes while the page works.
             start = time.monotonic()
             browser.send_signal(signal.SIGINT)
-            try:
-                browser.wait(scaled(END_BOUND))
-            except subprocess.TimeoutExpired:
-                return None
-            seconds = time.monotonic() - start
+            end = _end(browser, output, start)
         finally:
             process.end(browser)
     if not output.is_file():
         raise MachError(f"the recording of the page {kind.name!r} has left no file")
     output.unlink()
-    return seconds
+    return end
+
+
+def _end(browser: subprocess.Popen, output: Path, start: float) -> End:
+    """Waits for the browser's end. The signal was sent at `start`."""
+    file_seconds = None
+    bound = start + scaled(END_BOUND)
+    while (now := time.monotonic()) < bound:
+        if file_seconds is None and output.is_file():
+            file_seconds = now - start
+        try:
+            browser.wait(FILE_POLL)
+        except subprocess.TimeoutExpired:
+            continue
+        seconds = time.monotonic() - start
+        return End(seconds if file_seconds is None else file_seconds, seconds)
+    return End(file_seconds, None)
 
 
 def report(measured: dict[str, Measured]) -> tuple[str, list[str]]:
     """The table, and the limits that are missed."""
-    rows = [["page", "longest stop, ms", "median, µs", "with short names", "bytes a function", "end of recording, s"]]
+    head = ["page", "longest stop, ms", "median, µs", "with short names", "functions", "more memory, kB"]
+    rows = [[*head, "file after, s", "end after, s"]]
     missed = []
     by_name = {kind.name: kind for kind in KINDS}
     for name, of_kind in measured.items():
-        longest, median, short_median = _stops(of_kind)
-        memory = bytes_per_function(of_kind)
-        end = of_kind.end_seconds
-        cells = (longest, median, short_median, memory)
-        rows.append(
-            [name, *("" if cell is None else f"{cell:.2f}" for cell in cells), "-" if end is None else f"{end:.1f}"]
-        )
+        stops = ("" if cell is None else f"{cell:.2f}" for cell in _stops(of_kind))
+        functions, memory = _functions(of_kind), more_memory(of_kind)
+        sizes = (functions, None if memory is None else round(memory / 1024))
+        sizes = ("" if cell is None else str(cell) for cell in sizes)
+        ends = ("-" if end is None else f"{end:.1f}" for end in (of_kind.end.file, of_kind.end.browser))
+        rows.append([name, *stops, *sizes, *ends])
         missed += [f"{name}: {problem}" for problem in _problems(by_name[name], of_kind)]
     limits = (
-        f"limits: longest stop {MOST_STOP_MS:g} ms, median stop {MOST_RATIO:g} times that with short names, "
-        f"{MOST_BYTES} bytes a function, end of recording {MOST_END_SECONDS:g} s"
+        f"limits: longest stop {MOST_STOP_MS:g} ms, median stop {MOST_RATIO:g} times that with short names, {MOST_BYTES} bytes "
+        f"more than with short names for a function of a page with {MANY_FUNCTIONS}, else {MOST_MEMORY // 1024} kB, "
+        f"file and end {MOST_END_SECONDS:g} s after the signal"
     )
     return f"{text_table(rows, left=(0,))}\n{limits}", missed
 
@@ -174,15 +197,18 @@ def _stops(measured: Measured) -> tuple[float | None, float | None, float | None
     )
 
 
-def bytes_per_function(measured: Measured) -> float | None:
-    """How much more memory the page takes for each function while it is profiled than with short names."""
+def _functions(measured: Measured) -> int | None:
+    return (measured.long.result or {}).get("functions")
+
+
+def more_memory(measured: Measured) -> int | None:
+    """How many bytes more the page takes while it is profiled than with short names."""
     growths = []
     for visit in (measured.long, measured.short):
         if not {"start", "end"} <= visit.sizes.keys():
             return None
         growths.append(1024 * (visit.sizes["end"].memory - visit.sizes["start"].memory))
-    functions = (measured.long.result or {}).get("functions")
-    return (growths[0] - growths[1]) / functions if functions else None
+    return growths[0] - growths[1]
 
 
 def _problems(kind: Kind, measured: Measured) -> list[str]:
@@ -197,20 +223,22 @@ def _problems(kind: Kind, measured: Measured) -> list[str]:
     # A deep stack is not a long name.
     if not kind.may_be_missed and median > MOST_RATIO * short_median:
         problems.append(f"median stop {median:.2f} µs, {median / short_median:.1f} times that with short names")
-    memory = bytes_per_function(measured)
-    if memory is None:
+    functions, memory = _functions(measured), more_memory(measured)
+    if functions is None or memory is None:
         problems.append("the page's memory is not known")
-    elif memory > MOST_BYTES and memory * measured.long.result["functions"] > LEAST_MEMORY:
-        problems.append(f"{memory:.0f} bytes a function, more than {MOST_BYTES}")
+    elif memory > MOST_MEMORY:
+        if functions < MANY_FUNCTIONS:
+            problems.append(f"{memory // 1024} kB more memory than with short names, more than {MOST_MEMORY // 1024} kB")
+        elif memory > MOST_BYTES * functions:
+            problems.append(f"{memory // functions} bytes more for a function than with short names, more than {MOST_BYTES}")
     of_long, of_short = measured.long.result, measured.short.result
     if of_long and of_short and not kind.may_be_missed:
         share, short_share = (one["stacks"] / max(one["samples"], 1) for one in (of_long, of_short))
         if share < LEAST_STACKS * short_share:
             problems.append(f"{share:.0%} of the samples have a stack, {short_share:.0%} with short names")
-    if measured.end_seconds is None:
-        problems.append(f"the recording does not end within {END_BOUND:g} s")
-    elif measured.end_seconds > MOST_END_SECONDS:
-        problems.append(
-            f"the end of the recording takes {measured.end_seconds:.1f} s, more than {MOST_END_SECONDS:g} s"
-        )
+    for what, seconds in (("its file", measured.end.file), ("its end", measured.end.browser)):
+        if seconds is None:
+            problems.append(f"{what} does not come within {END_BOUND:g} s after the signal")
+        elif seconds > MOST_END_SECONDS:
+            problems.append(f"{what} comes {seconds:.1f} s after the signal, more than {MOST_END_SECONDS:g} s")
     return problems
