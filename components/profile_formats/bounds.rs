@@ -6,7 +6,8 @@
 //! tables. A line of collapsed stacks stands for any number of samples. A few stacks may become as many lines as
 //! there are samples. One URL may be repeated for every function.
 //!
-//! Reading and writing together take less than 1 GB of memory, whatever is in the file. The text and everything
+//! Reading and writing together take less than 1 GB of memory, whatever is in the file. That is what viewing, converting and
+//! about:profiling may take. A report is for larger files, and has bounds of its own ([`MAX_REPORT_BYTES`]). The text and everything
 //! that is made of it take at most [`MAX_READ_BYTES`]. The recording, which is a part of that and stays, takes at
 //! most [`MAX_TABLES_BYTES`]. Writing needs at most [`MAX_WRITE_BYTES`] more.
 
@@ -24,6 +25,24 @@ pub const MAX_READ_BYTES: u64 = 800_000_000;
 
 /// Bytes of memory for the tables of a recording that is read: 10,000,000 samples take 320 MB.
 pub const MAX_TABLES_BYTES: u64 = 450_000_000;
+
+/// Bytes of a text of which a report is made. A report needs no samples, only their sums.
+pub const MAX_REPORTED_TEXT_BYTES: u64 = 1 << 31;
+
+/// Bytes of memory for a report: a part of the file's content, and what is made of it. Together with the rest of the process
+/// that is less than 3 GB.
+pub const MAX_REPORT_BYTES: u64 = 2_700_000_000;
+
+/// Bytes of memory for the tables of a recording that is read for a report. The report takes as much again.
+const MAX_REPORT_TABLES_BYTES: u64 = 1_300_000_000;
+
+/// How many of the bytes that are left after a text was read are for tables. `all` is how many there were for both.
+pub fn tables(all: u64, left: u64) -> u64 {
+    match all > MAX_READ_BYTES {
+        true => left.min(MAX_REPORT_TABLES_BYTES),
+        false => left.min(MAX_TABLES_BYTES),
+    }
+}
 
 /// Bytes of memory for what source maps say about the functions of a recording, beside the recording itself.
 pub const MAX_ORIGINAL_BYTES: u64 = 200_000_000;

@@ -16,7 +16,7 @@ use crate::calls::Detail;
 use crate::collapsed::Unit;
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text};
-use crate::recording::Recording;
+use crate::recording::{EventLoop, Recording};
 use crate::sink::Sink;
 use crate::{
     chrome_trace, collapsed, cpuprofile, firefox, hermes, html, known_files, speedscope, web_trace,
@@ -26,10 +26,7 @@ impl Format {
     /// What a file's text says.
     pub fn by_content(text: &[u8]) -> Option<Self> {
         if text.trim_ascii_start().starts_with(b"{") {
-            return match by_members(text) {
-                Found::Format(format) => Some(format),
-                Found::Known(_) | Found::Nothing => None,
-            };
+            return members_of(text).format();
         }
         if html::is_page(text) {
             return Some(Self::Html);
@@ -44,7 +41,7 @@ impl Format {
     /// What a file is whose text is in none of the formats, if it is known.
     pub(crate) fn known_file(text: &[u8]) -> Option<&'static str> {
         if text.trim_ascii_start().starts_with(b"{") {
-            return match by_members(text) {
+            return match members_of(text) {
                 Found::Known(what) => Some(what),
                 Found::Format(_) | Found::Nothing => None,
             };
@@ -115,6 +112,10 @@ impl Format {
     }
 
     fn prepare(self, recording: &Recording) -> Result<Box<dyn Text + '_>, WriteError> {
+        if recording.event_loops().any(EventLoop::is_summed) {
+            let problem = "its samples were added up for a report, without their times";
+            return Err(WriteError::Unfit(problem.to_owned()));
+        }
         check_memory(self, recording)?;
         Ok(match self {
             Self::Trace => Box::new(web_trace::prepare(recording)?),
@@ -136,15 +137,28 @@ impl Format {
 }
 
 /// What the names of an object's members show.
-enum Found {
+pub(crate) enum Found {
     Format(Format),
     /// A file that is known, and is not read.
     Known(&'static str),
     Nothing,
 }
 
+impl Found {
+    pub(crate) fn format(self) -> Option<Format> {
+        match self {
+            Self::Format(format) => Some(format),
+            Self::Known(_) | Self::Nothing => None,
+        }
+    }
+}
+
+fn members_of(text: &[u8]) -> Found {
+    by_members(&mut serde_json::Deserializer::from_slice(text))
+}
+
 /// The format, as the names of an object's members show it. What comes after them is not read.
-fn by_members(text: &[u8]) -> Found {
+pub(crate) fn by_members<'de>(deserializer: impl Deserializer<'de>) -> Found {
     const MARKS: [(&[&str], Format); 6] = [
         (&["frames", "stacks", "samples", "resources"], Format::Trace),
         (&["meta", "threads"], Format::Firefox),
@@ -162,7 +176,6 @@ fn by_members(text: &[u8]) -> Found {
         marks.chain([EVENTS]).chain(known_files::members())
     };
     let (mut found, mut known) = (None, None);
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
     let result = deserializer.deserialize_map(Members(|name: &str| {
         let wanted = all().find(|mark| name == *mark);
         names.extend(wanted.filter(|mark| !names.contains(mark)));

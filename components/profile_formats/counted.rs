@@ -36,7 +36,7 @@ impl Left {
 }
 
 /// A list or map that grows has room for twice its entries.
-const GROWTH: usize = 2;
+pub const GROWTH: usize = 2;
 
 pub const TOO_LARGE: &str = "what is in it takes more memory than a profile may take";
 

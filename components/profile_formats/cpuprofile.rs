@@ -30,557 +30,47 @@
 //! In Chrome's own files times sometimes go back. The samples are then sorted, as DevTools does it. If a file has no
 //! `samples`, they are made from each `hitCount`, one after another.
 
+mod columns;
+mod nodes;
+mod samples;
+mod summed;
+
 use std::borrow::Cow;
-use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use self::columns::Ids;
+use self::nodes::{CallFrame, PositionTick, ROOT, unknown};
+use self::samples::{MICROSECONDS, Profile, read_whole};
+pub use self::summed::read as read_sums;
 use crate::bounds::check_length;
 use crate::calls::{Calls, Detail};
 use crate::error::{Error, WriteError};
 use crate::format::{Format, Text, only_event_loop};
-use crate::interval;
 use crate::json::{self, Array, Number};
-use crate::label::{self, Label};
-use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, FunctionId, FunctionKind, Invalid, LAST_TIME, Place,
-    Recording, Sample, StackId, check_time,
-};
+use crate::label;
+use crate::recording::{Activity, EventLoop, FunctionId, Place, Recording};
 use crate::sink::Sink;
 use crate::stackless;
 use crate::worth::{self, MAX_WORTH};
 
-/// The function that calls all others.
-const ROOT: &str = "(root)";
 const ROOT_ID: u64 = 1;
 
 /// The script id of functions that are in no script.
 const NO_SCRIPT: &str = "0";
 
-const MICROSECONDS: f64 = 1e3;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Profile {
-    nodes: Vec<Node>,
-    #[serde(default)]
-    start_time: f64,
-    end_time: Option<f64>,
-    samples: Option<Vec<u64>>,
-    time_deltas: Option<Vec<f64>>,
-    sample_interval: Option<f64>,
-    has_pauses: Option<bool>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Node {
-    id: u64,
-    call_frame: CallFrame,
-    #[serde(default)]
-    hit_count: u64,
-    #[serde(default)]
-    children: Vec<u64>,
-    /// Some writers have this instead of `children`.
-    parent: Option<u64>,
-    #[serde(default)]
-    position_ticks: Vec<PositionTick>,
-    /// Its entries stand for the time between samples.
-    #[serde(default)]
-    no_samples: bool,
-}
-
-/// Samples of a node at a line.
-#[derive(Clone, Copy, Deserialize, Serialize)]
-struct PositionTick {
-    /// Where a writer finds the ticks of a node: its index.
-    #[serde(skip)]
-    node: u32,
-    /// 1-based; 0 if unknown.
-    line: u32,
-    ticks: u64,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CallFrame<S = String> {
-    function_name: S,
-    /// Not needed where there is a URL.
-    #[serde(skip_deserializing)]
-    script_id: String,
-    #[serde(default)]
-    url: S,
-    /// 0-based; -1 if unknown.
-    line_number: Option<i64>,
-    /// 0-based; -1 if unknown.
-    #[serde(default = "unknown")]
-    column_number: i64,
-}
-
-fn unknown() -> i64 {
-    -1
-}
-
-/// What a sample of a node means.
-#[derive(Clone, Copy)]
-enum Leaf {
-    Stack(Option<StackId>),
-    Stackless(Option<Activity>),
-}
-
-/// The samples of a node: those at its lines, and the others.
-struct Leaves<'a> {
-    leaf: Leaf,
-    /// The lines that still lack samples, and how many the first of them lacks.
-    ticks: &'a [PositionTick],
-    lacking: u64,
-}
-
-impl<'a> Leaves<'a> {
-    fn new(leaf: Leaf, node: &'a Node, is_of_v8: bool) -> Self {
-        let call_frame = &node.call_frame;
-        let is_native = is_of_v8
-            && call_frame.url.is_empty()
-            && call_frame.line_number.is_some_and(|line| line < 0);
-        // Those of a native function are at lines of its caller.
-        let ticks = match is_native {
-            true => &[],
-            false => &*node.position_ticks,
-        };
-        Self {
-            leaf,
-            ticks,
-            lacking: ticks.first().map_or(0, |tick| tick.ticks),
-        }
-    }
-
-    /// The same for samples at no line.
-    fn without_lines(&self) -> Self {
-        Self {
-            leaf: self.leaf,
-            ticks: &[],
-            lacking: 0,
-        }
-    }
-
-    /// Takes up to this number of samples that have the same line, or no line. Returns the line and how many it took.
-    fn take(&mut self, most: u64) -> (Option<NonZeroU32>, u64) {
-        while let Some((tick, rest)) = self.ticks.split_first() {
-            if self.lacking > 0 {
-                let taken = self.lacking.min(most);
-                self.lacking -= taken;
-                return (NonZeroU32::new(tick.line), taken);
-            }
-            self.ticks = rest;
-            self.lacking = rest.first().map_or(0, |tick| tick.ticks);
-        }
-        (None, most)
-    }
-}
-
 pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
     let profile: Profile = json::read(text, &mut memory)?;
     // What is kept for each of them while they are read.
-    const NODE: usize = 200;
     const SAMPLE: usize = 112;
-    let samples = profile.samples.as_ref().map_or(0, Vec::len);
-    memory = memory.saturating_sub((NODE * profile.nodes.len() + SAMPLE * samples) as u64);
-    let mut event_loop =
-        EventLoop::within(memory, String::new(), EventLoopKind::Unknown).map_err(Error::of_file)?;
-    let numbers = numbers_by_id(&profile.nodes)?;
-    let leaves = read_nodes(&profile.nodes, &numbers, &mut event_loop)?;
-
-    // We have the member in all files, and a function without a script may have lines in them.
-    let is_of_v8 = profile.has_pauses != Some(false);
-    let leaves = leaves.into_iter().zip(&profile.nodes);
-    let mut leaves: Vec<_> = leaves
-        .map(|(leaf, node)| Leaves::new(leaf, node, is_of_v8))
-        .collect();
-    let interval = match &profile.samples {
-        Some(ids) => {
-            let samples = read_samples(ids, &profile, &numbers)?;
-            add_samples(&mut event_loop, samples, &profile, &mut leaves)?
-        },
-        None => add_hits(&mut event_loop, &profile, &mut leaves)?,
-    };
-    Ok(Recording::of_one(event_loop, interval, None))
-}
-
-/// Adds samples, each worth the time until the next one unless the file says the interval. Returns the interval.
-fn add_samples(
-    event_loop: &mut EventLoop,
-    mut entries: Vec<NodeSample>,
-    profile: &Profile,
-    leaves: &mut [Leaves],
-) -> Result<f64, Error> {
-    entries.sort_by(|a, b| a.microseconds.total_cmp(&b.microseconds));
-    for entry in &entries {
-        check_time(entry.microseconds / MICROSECONDS)
-            .map_err(|invalid| Error::new(entry.place(), invalid))?;
-    }
-    let is_sample = |entry: &NodeSample| !profile.nodes[entry.node].no_samples;
-    if let Some(interval) = profile.sample_interval {
-        for entry in entries.iter().filter(|entry| is_sample(entry)) {
-            add_sample(
-                event_loop,
-                entry,
-                interval::DEFAULT,
-                &mut leaves[entry.node],
-            )
-            .map_err(|invalid| Error::new(entry.place(), invalid))?;
-        }
-        return interval::checked(interval / MICROSECONDS, "sampleInterval");
-    }
-
-    // The clock may have begun long ago. Times since the first sample have more digits left.
-    let first = entries.first().map_or(0., |entry| entry.microseconds);
-    let since_first = |microseconds: f64| (microseconds - first) / MICROSECONDS;
-    let moments = entries.iter().map(|one| since_first(one.microseconds));
-    let moments: Vec<f64> = moments.collect();
-    let end = profile.end_time.map(since_first);
-    let until_next = |interval, most| worth::until_next(&moments, end, interval, most);
-    let interval = interval::estimate([moments.iter().copied()]);
-    let is_hit = hits_among(&entries, &until_next(interval, None), &profile.nodes);
-    let starts = starts_of_samples(&entries, &is_hit);
-    let interval = interval::estimate([starts.iter().map(|start| moments[*start])]);
-
-    // V8 of workerd takes no samples while it is idle, but has idle ones at the start.
-    let mut has_run = false;
-    let mut is_idle_sampled = false;
-    for (index, start) in starts.iter().enumerate() {
-        let entry = &entries[*start];
-        if !is_sample(entry) {
-            continue;
-        }
-        let end = starts.get(index + 1).copied().unwrap_or(entries.len());
-        let leaves = &mut leaves[entry.node];
-        let is_idle = matches!(leaves.leaf, Leaf::Stackless(Some(Activity::Idle)));
-        is_idle_sampled |= has_run && is_idle;
-        has_run |= !is_idle;
-        let added = match is_hit[*start..end].contains(&true) {
-            true => add_sample(event_loop, entry, interval, leaves),
-            false => add_sample(event_loop, entry, interval, &mut leaves.without_lines()),
-        };
-        added.map_err(|invalid| Error::new(entry.place(), invalid))?;
-    }
-    let has_pauses = profile.has_pauses.unwrap_or(!is_idle_sampled);
-    let worths = until_next(interval, has_pauses.then(|| worth::most(interval)));
-    let ends = starts.iter().skip(1).copied().chain([entries.len()]);
-    let of_samples = starts.iter().zip(ends);
-    let of_samples = of_samples.filter(|(start, _)| is_sample(&entries[**start]));
-    let worths = of_samples.map(|(start, end)| worths[*start..end].iter().sum());
-    event_loop
-        .set_worths(worths.collect())
-        .map_err(|invalid| Error::new("timeDeltas", invalid))?;
-    Ok(interval)
-}
-
-/// Which entries are hits of their nodes. V8 has others, too: one at the start, and several where it deoptimises a function.
-/// Nothing says which, but they are closer to the next entry than hits are.
-fn hits_among(entries: &[NodeSample], worths: &[u64], nodes: &[Node]) -> Vec<bool> {
-    let hits = nodes.iter().map(|node| node.hit_count);
-    let hits = hits.fold(0, u64::saturating_add);
-    // Other tools do not say how many hits there are.
-    if hits == 0 || hits >= entries.len() as u64 {
-        return vec![true; entries.len()];
-    }
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    order.sort_by_key(|index| (entries[*index].node, Reverse(worths[*index])));
-    let mut is_hit = vec![false; entries.len()];
-    for of_node in order.chunk_by(|a, b| entries[*a].node == entries[*b].node) {
-        let hits = nodes[entries[of_node[0]].node].hit_count;
-        let hits = usize::try_from(hits).unwrap_or(usize::MAX);
-        for index in of_node.iter().take(hits) {
-            is_hit[*index] = true;
-        }
-    }
-    is_hit
-}
-
-/// The index of the first entry of each sample. An entry that is no hit belongs to the sample of the same node beside it.
-fn starts_of_samples(entries: &[NodeSample], is_hit: &[bool]) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let mut start = 0;
-    for run in entries.chunk_by(|a, b| a.node == b.node) {
-        starts.push(start);
-        let mut hits = (start..start + run.len()).filter(|index| is_hit[*index]);
-        // What is before the first hit belongs to it.
-        hits.next();
-        starts.extend(hits);
-        start += run.len();
-    }
-    starts
-}
-
-/// Adds the hits of all nodes, one after another. Each is worth the same part of the file's time. Returns it.
-fn add_hits(
-    event_loop: &mut EventLoop,
-    profile: &Profile,
-    leaves: &mut [Leaves],
-) -> Result<f64, Error> {
-    let hits = profile.nodes.iter().map(|node| node.hit_count);
-    // A sum that is too large is refused later.
-    let hits = hits.fold(0, u64::saturating_add);
-    let time = profile
-        .end_time
-        .map(|end| (end - profile.start_time) / MICROSECONDS);
-    let interval = match (profile.sample_interval, time) {
-        (Some(interval), _) => interval::checked(interval / MICROSECONDS, "sampleInterval")?,
-        (None, Some(time)) if time > 0. && time <= LAST_TIME && hits > 0 => {
-            interval::whole_nanoseconds(time / hits as f64)
-        },
-        _ => interval::DEFAULT,
-    };
-    for sample in self::hits(&profile.nodes, interval) {
-        add_sample(event_loop, &sample, interval, &mut leaves[sample.node])
-            .map_err(|invalid| Error::new(sample.place(), invalid))?;
-    }
-    Ok(interval)
-}
-
-/// Adds a sample, or one for each line of a node's hits.
-fn add_sample(
-    event_loop: &mut EventLoop,
-    sample: &NodeSample,
-    interval: f64,
-    leaves: &mut Leaves,
-) -> Result<(), Invalid> {
-    let mut rest = sample.weight;
-    while rest > 0 {
-        let (line, weight) = leaves.take(rest);
-        let (stack, activity) = match leaves.leaf {
-            Leaf::Stack(stack) => (stack, None),
-            Leaf::Stackless(activity) => (None, activity),
-        };
-        let stack = match (stack, Place::of_source(line, None)) {
-            (Some(stack), place @ Some(_)) => Some(at_place(event_loop, stack, place)?),
-            _ => stack,
-        };
-        let before = sample.weight - rest;
-        event_loop.add_sample(Sample {
-            time: match before {
-                0 => sample.microseconds / MICROSECONDS,
-                _ => (sample.microseconds / MICROSECONDS + before as f64 * interval).min(LAST_TIME),
-            },
-            weight,
-            stack,
-            activity,
-        })?;
-        rest -= weight;
-    }
-    Ok(())
-}
-
-/// A stack whose leaf is at a place.
-fn at_place(
-    event_loop: &mut EventLoop,
-    stack: StackId,
-    place: Option<Place>,
-) -> Result<StackId, Invalid> {
-    let stack = event_loop.stack(stack);
-    let frame = event_loop.add_frame(Frame {
-        place,
-        ..event_loop.frame(stack.frame)
-    })?;
-    event_loop.add_stack(stack.parent, frame)
-}
-
-/// A sample of the node with a number.
-struct NodeSample {
-    microseconds: f64,
-    weight: u64,
-    node: usize,
-    /// Its index in the file's samples; absent if it is of a node's hits.
-    index: Option<usize>,
-}
-
-impl NodeSample {
-    fn place(&self) -> String {
-        match self.index {
-            Some(index) => format!("timeDeltas[{index}]"),
-            None => format!("nodes[{}].hitCount", self.node),
-        }
-    }
-}
-
-fn read_samples(
-    ids: &[u64],
-    profile: &Profile,
-    numbers: &HashMap<u64, usize>,
-) -> Result<Vec<NodeSample>, Error> {
-    let deltas = match &profile.time_deltas {
-        Some(deltas) if deltas.len() == ids.len() => &**deltas,
-        Some(deltas) => {
-            let problem = format!("{} of {} samples", deltas.len(), ids.len());
-            return Err(Error::new("timeDeltas", problem));
-        },
-        None => return Err(Error::of_file("it has samples and no timeDeltas")),
-    };
-    let mut microseconds = profile.start_time;
-    let mut samples = Vec::with_capacity(ids.len());
-    for (index, (id, delta)) in ids.iter().zip(deltas).enumerate() {
-        microseconds += delta;
-        samples.push(NodeSample {
-            microseconds,
-            weight: 1,
-            node: number_of(*id, numbers, || format!("samples[{index}]"))?,
-            index: Some(index),
-        });
-    }
-    Ok(samples)
-}
-
-fn hits(nodes: &[Node], interval: f64) -> Vec<NodeSample> {
-    let mut before: u64 = 0;
-    let nodes = nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.hit_count > 0);
-    nodes
-        .map(|(number, node)| {
-            let time = (before as f64 * interval).min(LAST_TIME);
-            // A weight that is too large is refused later.
-            before = before.saturating_add(node.hit_count);
-            NodeSample {
-                microseconds: time * MICROSECONDS,
-                weight: node.hit_count,
-                node: number,
-                index: None,
-            }
-        })
-        .collect()
-}
-
-fn numbers_by_id(nodes: &[Node]) -> Result<HashMap<u64, usize>, Error> {
-    let mut numbers = HashMap::with_capacity(nodes.len());
-    for (number, node) in nodes.iter().enumerate() {
-        if numbers.insert(node.id, number).is_some() {
-            let problem = format!("{} is the id of another node too", node.id);
-            return Err(Error::new(format!("nodes[{number}].id"), problem));
-        }
-    }
-    Ok(numbers)
-}
-
-fn number_of(
-    id: u64,
-    numbers: &HashMap<u64, usize>,
-    place: impl FnOnce() -> String,
-) -> Result<usize, Error> {
-    let number = numbers.get(&id).copied();
-    number.ok_or_else(|| Error::new(place(), format!("{id} is the id of no node")))
-}
-
-/// What each node means, by its number.
-fn read_nodes(
-    nodes: &[Node],
-    numbers: &HashMap<u64, usize>,
-    event_loop: &mut EventLoop,
-) -> Result<Vec<Leaf>, Error> {
-    let parents = parents(nodes, numbers)?;
-    let mut children = vec![Vec::new(); nodes.len()];
-    let mut next = Vec::new();
-    for (number, parent) in parents.iter().enumerate().rev() {
-        match parent {
-            Some(parent) => children[*parent].push(number),
-            None => next.push(number),
-        }
-    }
-
-    let mut leaves: Vec<Option<Leaf>> = vec![None; nodes.len()];
-    while let Some(number) = next.pop() {
-        let node = &nodes[number];
-        let place = || format!("nodes[{number}]");
-        let caller = match parents[number].and_then(|parent| leaves[parent]) {
-            Some(Leaf::Stack(stack)) => stack,
-            _ => None,
-        };
-        let call_frame = &node.call_frame;
-        let is_alone = caller.is_none() && children[number].is_empty() && call_frame.url.is_empty();
-        let stackless = stackless::activity(&call_frame.function_name).filter(|_| is_alone);
-        let leaf = match stackless {
-            _ if parents[number].is_none() && call_frame.function_name == ROOT => Leaf::Stack(None),
-            Some(activity) => Leaf::Stackless(activity),
-            None => {
-                let function = add_function(event_loop, call_frame, &place)?;
-                let frame = event_loop.add_frame(Frame {
-                    function,
-                    place: None,
-                });
-                let stack = frame.and_then(|frame| event_loop.add_stack(caller, frame));
-                Leaf::Stack(Some(stack.map_err(|invalid| Error::new(place(), invalid))?))
-            },
-        };
-        leaves[number] = Some(leaf);
-        next.extend(&children[number]);
-    }
-    // A node that is not reached from a node without a caller is one of its own callers.
-    let found = leaves.iter().position(Option::is_none);
-    if let Some(number) = found {
-        let problem = "the node is among its own callers, or called by one that is";
-        return Err(Error::new(format!("nodes[{number}]"), problem));
-    }
-    Ok(leaves.into_iter().flatten().collect())
-}
-
-/// The number of each node's caller.
-fn parents(nodes: &[Node], numbers: &HashMap<u64, usize>) -> Result<Vec<Option<usize>>, Error> {
-    let mut parents = vec![None; nodes.len()];
-    for (number, node) in nodes.iter().enumerate() {
-        if let Some(id) = node.parent {
-            let parent = number_of(id, numbers, || format!("nodes[{number}].parent"))?;
-            parents[number] = Some(parent);
-        }
-    }
-    for (number, node) in nodes.iter().enumerate() {
-        for (index, id) in node.children.iter().enumerate() {
-            let place = || format!("nodes[{number}].children[{index}]");
-            let child = number_of(*id, numbers, place)?;
-            if parents[child]
-                .replace(number)
-                .is_some_and(|other| other != number)
-            {
-                return Err(Error::new(place(), format!("{id} has two callers")));
-            }
-        }
-    }
-    Ok(parents)
-}
-
-fn add_function(
-    event_loop: &mut EventLoop,
-    call_frame: &CallFrame,
-    place: &impl Fn() -> String,
-) -> Result<FunctionId, Error> {
-    let position = |number: i64, member: &str| {
-        let one_based = number
-            .checked_add(1)
-            .and_then(|number| u32::try_from(number).ok());
-        let problem = || format!("{number} is not a number from -1 on that a file can have");
-        let error = || Error::new(format!("{}.callFrame.{member}", place()), problem());
-        one_based.map(NonZeroU32::new).ok_or_else(error)
-    };
-    let line = position(call_frame.line_number.unwrap_or_else(unknown), "lineNumber")?;
-    let column = position(call_frame.column_number, "columnNumber")?;
-    let kind = match &*call_frame.url {
-        "" => FunctionKind::Unknown,
-        _ => FunctionKind::Script,
-    };
-    let label = Label {
-        name: label::read_exact(&call_frame.function_name).into_owned(),
-        resource: Some(call_frame.url.clone()),
-        line,
-        column,
-    };
-    label
-        .add_to(event_loop, kind)
-        .map_err(|invalid| Error::new(place(), invalid))
+    let samples = profile.samples.as_ref().map_or(0, Ids::len);
+    memory = memory.saturating_sub((SAMPLE * samples) as u64);
+    read_whole(&profile, memory)
 }
 
 /// All that is needed to write the nodes.
-struct Nodes<'a> {
+struct WrittenNodes<'a> {
     event_loop: &'a EventLoop,
     calls: Calls,
     interval: f64,
@@ -648,7 +138,7 @@ pub fn prepare(recording: &Recording) -> Result<impl Text, WriteError> {
                 name => label::write_exact(name, is_root && function.resource.is_none()),
             });
     let ticks = position_ticks(event_loop, &calls);
-    let nodes = Nodes {
+    let nodes = WrittenNodes {
         event_loop,
         calls,
         interval,
@@ -753,7 +243,7 @@ fn entries(event_loop: &EventLoop, interval: f64) -> impl Iterator<Item = Entry>
     })
 }
 
-impl Nodes<'_> {
+impl WrittenNodes<'_> {
     /// The least length of the text, in bytes.
     fn least_length(&self) -> u64 {
         /// A node has the names of its members and two names; a sample, its id and the time since the last one.

@@ -33,6 +33,7 @@
 
 mod gecko;
 mod meta;
+mod samples;
 mod schema;
 mod tables;
 mod threads;
@@ -42,13 +43,14 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::meta::Meta;
+use self::samples::Keep;
 use self::schema::NEWEST_VERSION;
 use self::tables::{Reader, Shared, Tables};
 use self::threads::{Processes, Thread, Wanted, read_thread};
 pub use self::writer::prepare;
 use crate::bounds::MAX_READ_BYTES;
 use crate::error::Error;
-use crate::json;
+use crate::json::Source;
 use crate::recording::Recording;
 
 /// Where tables are that all threads share.
@@ -68,23 +70,33 @@ struct Head {
     meta: Meta,
 }
 
-pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
+pub fn read(mut text: &[u8], memory: u64) -> Result<Recording, Error> {
+    read_from(&mut text, memory, Keep::All)
+}
+
+/// Reads the sums of the samples alone.
+pub fn read_sums(source: &mut impl Source, memory: u64) -> Result<Recording, Error> {
+    read_from(source, memory, Keep::Sums)
+}
+
+fn read_from(source: &mut impl Source, mut memory: u64, keep: Keep) -> Result<Recording, Error> {
     let before = memory;
-    let file = json::read(text, &mut memory);
+    let file = source.read(&mut memory);
     let version = match &file {
         Ok(File { meta, .. }) => check_version(meta),
         // More likely, the file is of another version.
-        Err(_) => head(text).map_or(Ok(Version::Processed), |meta| check_version(&meta)),
+        Err(_) => head(source).map_or(Ok(Version::Processed), |meta| check_version(&meta)),
     };
     if version? == Version::Raw {
         drop(file);
-        return gecko::read(text, before);
+        return gecko::read(source, before, keep);
     }
     let File {
         meta,
         threads,
         shared,
     } = file?;
+    let keep = keep.for_file(&meta);
     let mut shared = SharedTables::of(&shared, &meta, &mut memory)?;
     let mut processes = Processes::default();
     for (index, thread) in threads.iter().enumerate() {
@@ -95,7 +107,7 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
                 read_thread(
                     thread,
                     reader,
-                    Wanted::OfSamples,
+                    (Wanted::OfSamples, keep),
                     &meta,
                     &mut memory,
                     &place,
@@ -105,7 +117,8 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
                 let tables = own_tables(thread, shared, &place)?;
                 tables.check()?;
                 let mut reader = Reader::new(tables, &meta);
-                read_thread(thread, &mut reader, Wanted::All, &meta, &mut memory, &place)
+                let wanted = (Wanted::All, keep);
+                read_thread(thread, &mut reader, wanted, &meta, &mut memory, &place)
             },
         };
         processes.add(thread, event_loop?);
@@ -114,9 +127,9 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
 }
 
 /// Reads only what is the same in all versions.
-fn head(text: &[u8]) -> Option<Meta> {
+fn head(source: &mut impl Source) -> Option<Meta> {
     let mut memory = MAX_READ_BYTES;
-    let head = json::read(text, &mut memory);
+    let head = source.read(&mut memory);
     head.ok().map(|Head { meta }| meta)
 }
 

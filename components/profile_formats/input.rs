@@ -11,34 +11,55 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use source_maps::Notice;
 
-use crate::bounds::{MAX_READ_BYTES, MAX_TEXT_BYTES};
+use crate::bounds::{MAX_READ_BYTES, MAX_REPORT_BYTES, MAX_REPORTED_TEXT_BYTES, MAX_TEXT_BYTES};
 use crate::collapsed::Unit;
 use crate::error::Error;
 use crate::format::Format;
 use crate::recording::Recording;
 use crate::source_mapped::{apply_own_maps, deadline_of_maps};
-use crate::text::{check_encoding, has_lone_surrogates, without_lone_surrogates};
+use crate::text::{check_encoding, has_lone_surrogates, replace_lone_surrogates};
 
 /// <https://www.rfc-editor.org/rfc/rfc1952#page-6>
-const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+pub const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Everything in a file or a stream, for [`read`]. It is an error if that is more than may be read of a file.
 pub fn content(reader: impl Read) -> io::Result<Vec<u8>> {
-    let content = up_to(reader, MAX_TEXT_BYTES)?;
+    content_within(reader, MAX_TEXT_BYTES)
+}
+
+/// Everything in a stream, for [`read_sums`](crate::read_sums). A file need not be read into memory for it.
+pub fn content_for_report(reader: impl Read) -> io::Result<Vec<u8>> {
+    content_within(reader, MAX_REPORTED_TEXT_BYTES)
+}
+
+fn content_within(reader: impl Read, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let content = up_to(reader, max_bytes)?;
     content.ok_or_else(|| {
-        let problem = format!("longer than {MAX_TEXT_BYTES} bytes");
+        let problem = format!("longer than {max_bytes} bytes");
         io::Error::new(ErrorKind::FileTooLarge, problem)
     })
 }
 
 /// None if there is more.
-fn up_to(reader: impl Read, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn up_to(reader: impl Read, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    // A vector doubles its room by itself. Of a long text that would be more than may be taken.
+    const LEAST: usize = 1 << 16;
+    const MOST: usize = 1 << 26;
     let mut content = Vec::new();
-    reader
-        .take(max_bytes.saturating_add(1))
-        .read_to_end(&mut content)?;
+    let mut reader = reader.take(max_bytes.saturating_add(1));
+    loop {
+        let room = content.len().clamp(LEAST, MOST);
+        content.try_reserve_exact(room)?;
+        let read = reader
+            .by_ref()
+            .take(room as u64)
+            .read_to_end(&mut content)?;
+        if read == 0 {
+            break;
+        }
+    }
     Ok((content.len() as u64 <= max_bytes).then_some(content))
 }
 
@@ -73,42 +94,66 @@ pub fn read_with(
     file: Option<&Path>,
     options: ReadOptions,
 ) -> Result<(Recording, Format, Vec<Notice>), Error> {
-    read_bounded(content, file, options, MAX_TEXT_BYTES)
+    read_bounded(content, file, options, Bounds::default())
 }
 
-fn read_bounded(
-    content: &[u8],
+/// How much may be read of a file, in bytes.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// The text, and the file if that is compressed.
+    pub text: u64,
+    /// Memory for these, and for what is made of them.
+    memory: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            text: MAX_TEXT_BYTES,
+            memory: MAX_READ_BYTES,
+        }
+    }
+}
+
+impl Bounds {
+    pub fn of_reports() -> Self {
+        Self {
+            text: MAX_REPORTED_TEXT_BYTES,
+            memory: MAX_REPORT_BYTES,
+        }
+    }
+}
+
+pub fn read_bounded<'a>(
+    content: impl Into<Cow<'a, [u8]>>,
     file: Option<&Path>,
     options: ReadOptions,
-    max_text_bytes: u64,
+    bounds: Bounds,
 ) -> Result<(Recording, Format, Vec<Notice>), Error> {
-    let decompressed;
-    let mut held = content.len() as u64;
-    let text = if content.starts_with(GZIP_MAGIC) {
+    let mut text = content.into();
+    let mut held = text.len() as u64;
+    if text.starts_with(GZIP_MAGIC) {
         // Both are in memory.
-        decompressed = decompress(content, max_text_bytes.saturating_sub(held))?;
+        let decompressed = decompress(&text, bounds.text.saturating_sub(held))?;
         held += decompressed.len() as u64;
-        &*decompressed
-    } else {
-        content
-    };
-    check_encoding(text)?;
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let text = match has_lone_surrogates(text) {
-        false => Cow::Borrowed(text),
-        true => {
+        text = decompressed.into();
+    }
+    check_encoding(&text)?;
+    if has_lone_surrogates(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text)) {
+        if let Cow::Borrowed(text) = &text {
             held += text.len() as u64;
-            if held > MAX_READ_BYTES {
+            if held > bounds.memory {
+                let most = bounds.memory;
                 let problem = format!(
                     "it has escapes of halves of characters, and with a copy that has none it takes {held} bytes; \
-                     more than {MAX_READ_BYTES} are not taken"
+                     more than {most} are not taken"
                 );
                 return Err(Error::of_file(problem));
             }
-            Cow::Owned(without_lone_surrogates(text))
-        },
-    };
-    let text = &*text;
+        }
+        replace_lone_surrogates(text.to_mut());
+    }
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
     let format = match options.format.or_else(|| Format::by_content(text)) {
         Some(format) => format,
         None => match Format::known_file(text) {
@@ -118,7 +163,7 @@ fn read_bounded(
                 .ok_or_else(|| Error::of_file(unknown_format(text)))?,
         },
     };
-    let memory = MAX_READ_BYTES.saturating_sub(held);
+    let memory = bounds.memory.saturating_sub(held);
     let mut guesses = Vec::new();
     let mut recording = format.read(text, memory, options.unit, &mut guesses)?;
     let name = file.map_or_else(|| "the profile".into(), Path::to_string_lossy);
@@ -178,8 +223,12 @@ mod tests {
         // The file and its text.
         let length = content.len() as u64 + 6;
         let options = ReadOptions::default();
-        assert!(read_bounded(&content, None, options, length).is_ok());
-        let error = read_bounded(&content, None, options, length - 1).unwrap_err();
+        let bounds = |text| Bounds {
+            text,
+            ..Bounds::default()
+        };
+        assert!(read_bounded(&content, None, options, bounds(length)).is_ok());
+        let error = read_bounded(&content, None, options, bounds(length - 1)).unwrap_err();
         let bound = format!("longer than {} bytes", length - 1);
         assert!(error.to_string().contains(&bound), "{error}");
         let error = read(&content[..content.len() - 9], None, None).unwrap_err();

@@ -7,9 +7,21 @@
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 
-use crate::bounds::MAX_TABLES_BYTES;
+use crate::bounds::tables;
 use crate::counted::{Counted, Left, TOO_LARGE};
 use crate::error::Error;
+
+/// A text of JSON, which may be read again.
+pub trait Source {
+    /// As [`read`] does.
+    fn read<T: DeserializeOwned>(&mut self, memory: &mut u64) -> Result<T, Error>;
+}
+
+impl Source for &[u8] {
+    fn read<T: DeserializeOwned>(&mut self, memory: &mut u64) -> Result<T, Error> {
+        read(self, memory)
+    }
+}
 
 /// Reads a text that holds one value. An error's place is its path in the text.
 ///
@@ -24,7 +36,7 @@ pub fn read<T: DeserializeOwned>(text: &[u8], memory: &mut u64) -> Result<T, Err
     if let Ok(value) = value
         && deserializer.end().is_ok()
     {
-        *memory = bytes.min(MAX_TABLES_BYTES);
+        *memory = tables(*memory, bytes);
         return Ok(value);
     }
     // To keep track of where each value is takes longer than to read the values. So it is done only for a text with an

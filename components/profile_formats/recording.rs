@@ -22,6 +22,7 @@ use std::mem;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 use serde::{Deserialize, Serialize};
 
@@ -188,20 +189,24 @@ pub enum EventLoopKind {
     Unknown,
 }
 
+/// A table without equal entries. Its hashes have a seed of their own in each process, so no file can be made of entries with
+/// the same hash.
+type Table<T> = IndexSet<T, RandomState>;
+
 /// A script thread or a worker: its tables and its samples.
 #[derive(Clone, Debug, Default)]
 pub struct EventLoop {
     /// Empty if unknown.
     pub name: String,
     pub kind: EventLoopKind,
-    resources: IndexSet<String>,
-    sources: IndexSet<Source>,
+    resources: Table<String>,
+    sources: Table<Source>,
     /// Neither compared nor written.
     maps: HashMap<SourceId, Arc<FetchedMap>>,
-    realms: IndexSet<Realm>,
-    functions: IndexSet<Function>,
-    frames: IndexSet<Frame>,
-    stacks: IndexSet<Stack>,
+    realms: Table<Realm>,
+    functions: Table<Function>,
+    frames: Table<Frame>,
+    stacks: Table<Stack>,
     depths: Vec<u32>,
     samples: Vec<Sample>,
     /// What each sample is worth, in nanoseconds. Empty if that is one interval for each sample that it stands for.
@@ -210,6 +215,7 @@ pub struct EventLoop {
     worth: u64,
     missed: Vec<Missed>,
     weight: u64,
+    is_summed: bool,
     bytes: u64,
     /// `None` if there is no limit.
     max_bytes: Option<u64>,
@@ -668,6 +674,15 @@ impl EventLoop {
         self.max_bytes = Some(max_bytes);
     }
 
+    /// Refuses what would take more memory than is left for the tables.
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), Invalid> {
+        let needed = self.bytes.saturating_add(bytes);
+        match self.max_bytes.is_some_and(|max_bytes| needed > max_bytes) {
+            true => Err(Invalid::TooLarge),
+            false => Ok(()),
+        }
+    }
+
     /// Counts a new entry, which has a text of this length.
     fn take(&mut self, entry: u64, text: usize) -> Result<(), Invalid> {
         let bytes = self.bytes + entry + text as u64;
@@ -871,11 +886,44 @@ impl EventLoop {
         self.push_worth(worth::nanoseconds(worth))
     }
 
+    /// Adds samples that are equal but for their times, which are not kept. `worth` is what they are worth together, in
+    /// nanoseconds, for all samples of an event loop or for none. A recording with such sums is for reports alone.
+    pub(crate) fn add_sum(
+        &mut self,
+        stack: Option<StackId>,
+        activity: Option<Activity>,
+        weight: u64,
+        worth: Option<u64>,
+    ) -> Result<(), Invalid> {
+        let time = self.samples.last().map_or(0., |last| last.time);
+        self.add_sample(Sample {
+            time,
+            weight,
+            stack,
+            activity,
+        })?;
+        self.is_summed = true;
+        if let Some(worth) = worth {
+            self.take(bytes::WORTH, 0)?;
+            self.add_worth(worth)?;
+        }
+        Ok(())
+    }
+
+    /// Whether its samples are sums of several, whose times are not known.
+    pub(crate) fn is_summed(&self) -> bool {
+        self.is_summed
+    }
+
     /// Of the sample behind those that have one.
     fn push_worth(&mut self, worth: u64) -> Result<(), Invalid> {
         if self.samples[self.worths.len()].weight != 1 {
             return Err(Invalid::Several);
         }
+        self.add_worth(worth)
+    }
+
+    fn add_worth(&mut self, worth: u64) -> Result<(), Invalid> {
         self.worth = self
             .worth
             .checked_add(worth)

@@ -8,7 +8,10 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
-use crate::recording::{EventLoop, Function, Recording};
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
+
+use crate::recording::{EventLoop, Function, Recording, StackId};
 
 /// Two functions with the same key are one function in every format.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -58,7 +61,7 @@ pub struct TotalsBy<K: Eq + Hash> {
     pub time: u128,
     pub time_with_stack: u128,
     /// Those of functions that have any.
-    pub functions: HashMap<K, FunctionTotals>,
+    pub functions: HashMap<K, FunctionTotals, RandomState>,
 }
 
 impl<'a> Totals<'a> {
@@ -81,7 +84,7 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
             is_timed: is_timed(recordings),
             time: 0,
             time_with_stack: 0,
-            functions: HashMap::new(),
+            functions: HashMap::default(),
         };
         for recording in recordings {
             for event_loop in recording.event_loops() {
@@ -122,16 +125,13 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
         }
 
         // Different functions may have one key: of two realms, or of two kinds.
-        let mut numbers = HashMap::new();
-        let keys: Vec<_> = event_loop
-            .functions()
-            .map(|function| key_of(event_loop, function))
-            .collect();
-        let numbers: Vec<usize> = keys
-            .iter()
-            .map(|key| {
-                let next = numbers.len();
-                *numbers.entry(*key).or_insert(next)
+        let mut distinct: IndexMap<K, FunctionTotals, RandomState> = IndexMap::default();
+        let functions = event_loop.functions();
+        let numbers: Vec<usize> = functions
+            .map(|function| {
+                distinct
+                    .insert_full(key_of(event_loop, function), FunctionTotals::default())
+                    .0
             })
             .collect();
 
@@ -139,7 +139,7 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
         let outermost = outermost(event_loop, &numbers);
         for (index, stack) in event_loop.stacks().enumerate() {
             let function = event_loop.frame(stack.frame).function;
-            let totals = self.functions.entry(keys[function.index()]).or_default();
+            let totals = &mut distinct[numbers[function.index()]];
             let (samples, time) = itself[index];
             totals.itself = totals.itself.saturating_add(samples);
             totals.time_itself += time;
@@ -149,7 +149,13 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
                 totals.time_total += time;
             }
         }
-        self.functions.retain(|_, totals| totals.total > 0);
+        for (key, one) in distinct.into_iter().filter(|(_, one)| one.total > 0) {
+            let totals = self.functions.entry(key).or_default();
+            totals.itself += one.itself;
+            totals.total += one.total;
+            totals.time_itself += one.time_itself;
+            totals.time_total += one.time_total;
+        }
     }
 }
 
@@ -168,32 +174,34 @@ fn outermost(event_loop: &EventLoop, numbers: &[usize]) -> Vec<bool> {
         numbers[function.index()]
     };
     // The children of a stack: the first one, and from each the next.
-    let mut first_child = vec![None; stacks.len()];
+    let mut first_child: Vec<Option<StackId>> = vec![None; stacks.len()];
     let mut sibling = vec![None; stacks.len()];
     let mut first_root = None;
-    for (index, stack) in stacks.iter().enumerate().rev() {
+    let ids: Vec<_> = event_loop.stack_ids().collect();
+    for (stack, id) in stacks.iter().zip(&ids).rev() {
         let first = match stack.parent {
             Some(parent) => &mut first_child[parent.index()],
             None => &mut first_root,
         };
-        sibling[index] = first.replace(index);
+        sibling[id.index()] = first.replace(*id);
     }
+    drop(ids);
     let mut running = vec![0_u32; numbers.len()];
     let mut outermost = vec![false; stacks.len()];
     let mut next = first_root;
-    while let Some(index) = next {
-        let calls = &mut running[number_of(index)];
-        outermost[index] = *calls == 0;
+    while let Some(id) = next {
+        let calls = &mut running[number_of(id.index())];
+        outermost[id.index()] = *calls == 0;
         *calls += 1;
-        next = first_child[index];
+        next = first_child[id.index()];
         // Back to the nearest parent that has another child.
-        let mut at = Some(index);
+        let mut at = Some(id);
         while next.is_none()
-            && let Some(index) = at
+            && let Some(id) = at
         {
-            running[number_of(index)] -= 1;
-            next = sibling[index];
-            at = stacks[index].parent.map(|parent| parent.index());
+            running[number_of(id.index())] -= 1;
+            next = sibling[id.index()];
+            at = stacks[id.index()].parent;
         }
     }
     outermost

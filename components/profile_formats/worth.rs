@@ -49,22 +49,36 @@ pub fn most(interval: f64) -> f64 {
 /// last sample is worth the time to the end. If that is not known, or before it, it is worth one interval. None is worth
 /// more than `most` milliseconds.
 pub fn until_next(moments: &[f64], end: Option<f64>, interval: f64, most: Option<f64>) -> Vec<u64> {
+    each_until_next(moments, end, interval, most).collect()
+}
+
+/// The same, one after the other.
+pub fn each_until_next(
+    moments: &[f64],
+    end: Option<f64>,
+    interval: f64,
+    most: Option<f64>,
+) -> impl Iterator<Item = u64> {
     let most = most.map_or(u64::MAX, nanoseconds);
-    let Some(&first) = moments.first() else {
-        return Vec::new();
-    };
+    let first = moments.first().copied().unwrap_or_default();
+    let last = moments.last().copied().unwrap_or_default();
     // Each is rounded on its own, so the sum is the time from the first one to the end.
-    let since_first = |moment: f64| nanoseconds(moment - first);
-    let last = moments[moments.len() - 1];
+    let since_first = move |moment: f64| nanoseconds(moment - first);
     let end = match end {
         Some(end) if end >= last => since_first(end),
         _ => since_first(last).saturating_add(nanoseconds(interval)),
     };
-    let nexts = moments[1..].iter().map(|moment| since_first(*moment));
-    let worths = moments.iter().zip(nexts.chain([end]));
-    worths
-        .map(|(moment, next)| next.saturating_sub(since_first(*moment)).min(most))
-        .collect()
+    let nexts = moments
+        .iter()
+        .skip(1)
+        .map(move |moment| since_first(*moment));
+    let mut now = 0;
+    let nexts = nexts.chain((!moments.is_empty()).then_some(end));
+    nexts.map(move |next| {
+        let worth = next.saturating_sub(now).min(most);
+        now = next;
+        worth
+    })
 }
 
 #[cfg(test)]

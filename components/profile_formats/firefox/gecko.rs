@@ -26,11 +26,14 @@ use serde::de::{
 use serde_json::Value;
 
 use super::meta::Meta;
-use super::tables::{FrameTable, FuncTable, Reader, SourceLocations, Sources, StackTable, Tables};
-use super::threads::{Markers, Processes, Samples, Thread, Wanted, read_thread};
+use super::samples::{Keep, Samples};
+use super::tables::{
+    FrameTable, FuncTable, Index, Reader, SourceLocations, Sources, StackTable, Tables,
+};
+use super::threads::{Markers, Processes, Thread, Wanted, read_thread};
 use crate::counted::TOO_LARGE;
 use crate::error::Error;
-use crate::json;
+use crate::json::Source;
 use crate::recording::Recording;
 
 /// The newest version of Firefox's own format that is read.
@@ -257,16 +260,17 @@ impl Column<'_> {
         table: &str,
         length: usize,
         place: &str,
-    ) -> Result<Option<u32>, Error> {
+    ) -> Result<Option<Index>, Error> {
         match self.cell(row) {
             Cell::Nothing => Ok(None),
-            _ => self.index(row, table, length, place).map(Some),
+            // Less than a length, it is one.
+            _ => Ok(Index::try_from(self.index(row, table, length, place)?).ok()),
         }
     }
 }
 
-pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
-    let profile: Profile = json::read(text, &mut memory)?;
+pub fn read(source: &mut impl Source, mut memory: u64, keep: Keep) -> Result<Recording, Error> {
+    let profile: Profile = source.read(&mut memory)?;
     if profile
         .meta
         .version
@@ -279,9 +283,10 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
         );
         return Err(Error::new("meta.version", problem));
     }
+    let keep = keep.for_file(&profile.meta);
     let mut processes = Processes::default();
     let origin = profile.meta.start_time;
-    let meta = read_process(profile, None, origin, &mut memory, &mut processes)?;
+    let meta = read_process(profile, None, origin, keep, &mut memory, &mut processes)?;
     processes.into_recording(&meta)
 }
 
@@ -290,6 +295,7 @@ fn read_process(
     profile: Profile,
     place: Option<&str>,
     origin: f64,
+    keep: Keep,
     memory: &mut u64,
     processes: &mut Processes,
 ) -> Result<Meta, Error> {
@@ -332,7 +338,7 @@ fn read_process(
         let event_loop = read_thread(
             &raw.thread,
             &mut reader,
-            Wanted::OfSamples,
+            (Wanted::OfSamples, keep),
             &meta,
             &mut left,
             &place,
@@ -346,7 +352,7 @@ fn read_process(
         // Only the first process has it.
         let mut process = process;
         process.meta.interval = meta.interval;
-        let other = read_process(process, Some(&place), origin, memory, processes)?;
+        let other = read_process(process, Some(&place), origin, keep, memory, processes)?;
         drop(other);
     }
     meta.start_time = origin;
@@ -399,11 +405,11 @@ impl RowReader<'_> {
         let mut samples = self.samples(&samples, stack_table.data.len())?;
         let (frames, funcs, strings) = self.frames(&frame_table, string_table)?;
         if !self.has_machine_stacks {
-            let is_address = |stack: u32| {
-                let func = frames.func[stacks.frame[stack as usize] as usize] as usize;
+            let is_address = |stack: Index| {
+                let func = frames.func[stacks.frame[stack.get()] as usize] as usize;
                 !funcs.is_js[func] && strings[funcs.name[func] as usize].starts_with(ADDRESS)
             };
-            let prefix = |stack| stacks.prefix.as_ref()?[stack as usize];
+            let prefix = |stack: Index| stacks.prefix.as_ref()?[stack.get()];
             for stack in samples.stack.iter_mut().flatten() {
                 // What has no caller stays.
                 if is_address(*stack) {

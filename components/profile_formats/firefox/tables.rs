@@ -13,6 +13,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
+use foldhash::fast::RandomState;
 use serde::Deserialize;
 
 use super::meta::Meta;
@@ -26,10 +27,31 @@ use crate::recording::{
 };
 use crate::stackless;
 
+/// An index of a table. An absent one takes no room.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "u32")]
+pub struct Index(NonZeroU32);
+
+impl Index {
+    pub fn get(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+impl TryFrom<u32> for Index {
+    type Error = String;
+
+    fn try_from(index: u32) -> Result<Self, String> {
+        let number = index.checked_add(1).and_then(NonZeroU32::new);
+        let number = number.ok_or_else(|| format!("{index} is not an index of a table"))?;
+        Ok(Self(number))
+    }
+}
+
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StackTable {
-    pub prefix: Option<Vec<Option<u32>>>,
+    pub prefix: Option<Vec<Option<Index>>>,
     /// How many entries before this one the prefix is; 0 if there is none.
     pub prefix_offset: Option<Vec<u32>>,
     pub frame: Vec<u32>,
@@ -173,7 +195,7 @@ impl<'a> Tables<'a> {
     /// The stack of the caller.
     fn parent(self, stack: usize) -> Result<Option<usize>, Error> {
         let (name, parent) = match (&self.stacks.prefix, &self.stacks.prefix_offset) {
-            (Some(prefix), _) => ("prefix", prefix[stack].map(|parent| parent as usize)),
+            (Some(prefix), _) => ("prefix", prefix[stack].map(Index::get)),
             (None, offsets) => {
                 let offset = offsets.as_ref().map_or(0, |offsets| offsets[stack]) as usize;
                 let problem = || {
@@ -259,10 +281,10 @@ pub struct Reader<'a> {
 /// What has been made of strings for functions of a thread, by the strings' indices. Many functions may share a long string.
 #[derive(Default)]
 struct Texts {
-    labels: HashMap<(u32, FunctionKind), FunctionId>,
-    files: HashMap<u32, Option<ResourceId>>,
-    sources: HashMap<u32, Option<SourceId>>,
-    functions: HashMap<FuncKey, FunctionId>,
+    labels: HashMap<(u32, FunctionKind), FunctionId, RandomState>,
+    files: HashMap<u32, Option<ResourceId>, RandomState>,
+    sources: HashMap<u32, Option<SourceId>, RandomState>,
+    functions: HashMap<FuncKey, FunctionId, RandomState>,
 }
 
 impl<'a> Reader<'a> {
@@ -309,10 +331,9 @@ impl<'a> Reader<'a> {
     /// What a stack means for a sample. `None` if there is no such stack.
     pub fn leaf_of(
         &mut self,
-        stack: u32,
+        stack: usize,
         event_loop: &mut EventLoop,
     ) -> Option<Result<Leaf, Error>> {
-        let stack = stack as usize;
         (stack < self.stack_count()).then(|| self.leaf(stack, event_loop))
     }
 

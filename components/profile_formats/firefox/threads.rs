@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::meta::Meta;
+use super::samples::{Keep, Samples, SamplesOfThread};
 use super::schema::{
     DOCUMENT, ENGINES, EVENT_LOOP, MISSED_SAMPLES, NANOSECONDS, PAGE, REVISION, SAMPLES,
     TRACING_MS, WORKER,
@@ -21,7 +22,7 @@ use crate::interval;
 use crate::json::check_length;
 use crate::recorded_by::{NoRecorder, Program, RecordedBy};
 use crate::recording::{
-    EventLoop, EventLoopKind, Invalid, Missed, MissedReason, Process, Recording, Sample,
+    EventLoop, EventLoopKind, Invalid, Missed, MissedReason, Process, Recording,
 };
 
 #[derive(Deserialize)]
@@ -40,16 +41,6 @@ pub struct Thread {
     pub string_array: Option<Vec<String>>,
     #[serde(default)]
     pub markers: Markers,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Samples {
-    pub stack: Vec<Option<u32>>,
-    pub time: Option<Vec<f64>>,
-    pub time_deltas: Option<Vec<f64>>,
-    pub weight: Option<Vec<f64>>,
-    pub weight_type: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -169,7 +160,7 @@ pub enum Wanted {
 pub fn read_thread(
     thread: &Thread,
     reader: &mut Reader<'_>,
-    wanted: Wanted,
+    (wanted, keep): (Wanted, Keep),
     meta: &Meta,
     memory: &mut u64,
     place: &str,
@@ -197,70 +188,19 @@ pub fn read_thread(
             return Err(Error::new(column("weightType"), problem));
         },
     };
-    for (index, stack) in samples.stack.iter().enumerate() {
-        let weight = samples.weight.as_ref().map(|weights| weights[index]);
-        let place_of_weight = || format!("{}[{index}]", column("weight"));
-        // A profile of differences has such weights.
-        let problem = match weight {
-            Some(weight) if weight < 0. => Some("is less than 0: differences are no samples"),
-            Some(weight) if !is_timed && weight.fract() != 0. => Some("is not a number of samples"),
-            _ => None,
-        };
-        if let Some(problem) = problem {
-            let problem = format!("{} {problem}", weight.unwrap_or_default());
-            return Err(Error::new(place_of_weight(), problem));
-        }
-        // It stands for no sample.
-        if weight == Some(0.) && !is_timed {
-            continue;
-        }
-        let (stack, activity) = match stack {
-            None => (None, None),
-            Some(id) => reader.leaf_of(*id, &mut event_loop).ok_or_else(|| {
-                let place = format!("{}[{index}]", column("stack"));
-                let length = reader.stack_count();
-                Error::out_of_range(place, (*id).into(), "stackTable", length)
-            })??,
-        };
-        let mut sample = Sample {
-            time: times[index],
-            weight: 1,
-            stack,
-            activity,
-        };
-        let added = match weight {
-            Some(worth) if is_timed => event_loop.add_sample_worth(sample, worth),
-            weight => {
-                // Saturates; a weight that is too large is refused.
-                sample.weight = weight.map_or(1, |weight| weight as u64);
-                event_loop.add_sample(sample)
-            },
-        };
-        added.map_err(|invalid| {
-            let place = match invalid {
-                Invalid::Worth(_) | Invalid::TooLong => place_of_weight(),
-                _ => format!("{}[{index}]", column("time")),
-            };
-            Error::new(place, invalid)
-        })?;
-    }
-    if samples.weight.is_none() {
-        let interval = interval_of(&event_loop, meta)?;
-        let valued = event_loop.value_until_next(None, interval);
-        valued.map_err(|invalid| Error::new(column("time"), invalid))?;
+    let samples = SamplesOfThread {
+        samples,
+        times: &times,
+        is_timed,
+        place,
+    };
+    match keep {
+        Keep::All => samples.add_all(reader, &mut event_loop, meta)?,
+        Keep::Sums => samples.add_sums(reader, &mut event_loop, meta)?,
     }
     read_missed(thread, tables, &mut event_loop, place)?;
     *memory -= event_loop.bytes();
     Ok(event_loop)
-}
-
-/// That of the file, or of its samples.
-fn interval_of(event_loop: &EventLoop, meta: &Meta) -> Result<f64, Error> {
-    if meta.interval != 0. {
-        return interval::checked(meta.interval, "meta.interval");
-    }
-    let times = event_loop.samples().iter().map(|sample| sample.time);
-    Ok(interval::estimate([times]))
 }
 
 /// In milliseconds, whole nanoseconds.

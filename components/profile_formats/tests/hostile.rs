@@ -3,7 +3,8 @@
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
 //! Files that are made to take memory or disk without end: each is written in every format or refused, in a process
-//! that may have 1 GB of addresses, and no text is longer than the bound. And a file that becomes itself in another
+//! that may have 1 GB of addresses, and no text is longer than the bound. A report is made of each, in a process that may have
+//! 3 GB of addresses. And a file that becomes itself in another
 //! format survives a disk that takes no more.
 
 #![cfg(all(unix, not(miri)))]
@@ -24,9 +25,10 @@ use std::time::Instant;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use profile_formats::{
-    Activity, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId, FunctionKind,
-    MAX_STACK_DEPTH, MAX_TEXT_BYTES, Missed, MissedReason, Place, Process, Recording, Sample,
-    Source, StackId, WriteError, content, read, replace,
+    Activity, By, EventLoop, EventLoopKind, Format, Frame, FrameId, Function, FunctionId,
+    FunctionKind, MAX_STACK_DEPTH, MAX_TEXT_BYTES, Missed, MissedReason, Place, Process,
+    ReadOptions, Recording, Sample, Source, StackId, WriteError, content, line_report_of, read,
+    read_sums, replace, report_by,
 };
 
 /// kB of addresses that a process may have, as `ulimit` counts them: 1,000,000,000 bytes.
@@ -932,6 +934,52 @@ fn child_converts() {
     }
 }
 
+/// kB of addresses that a process may have that makes a report: 3,000,000,000 bytes.
+const MAX_ADDRESSES_OF_REPORT: u32 = 2_929_687;
+
+/// What a child process does that makes a report on a hostile file; it says what became of it.
+#[test]
+#[ignore = "A process of other tests"]
+fn child_reports() {
+    let file = env::var_os(FILE).expect("other tests run this one");
+    let start = Instant::now();
+    let content = fs::File::open(file).unwrap();
+    match read_sums(content, None, ReadOptions::default(), |_, _| ()) {
+        Ok((recording, ..)) => {
+            let files = [(String::new(), recording)];
+            let by = By::ALL.map(|by| report_by(&files, by, 20).len());
+            let lines = line_report_of(&files, 20).len();
+            println!("\nreported: {by:?}, {lines}");
+        },
+        Err(error) => println!("\nnot read: {error}"),
+    }
+    println!("\n{TIME}{:.2}", start.elapsed().as_secs_f64());
+}
+
+/// Checks that a report is made of a file, or that it is refused, and prints what became of it.
+fn check_report(name: &str, path: &Path) {
+    let limit = format!("ulimit -v {MAX_ADDRESSES_OF_REPORT}");
+    let output = child("child_reports", &limit, path);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{name}: {}\n{text}\n{errors}",
+        output.status
+    );
+    let told: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("reported: ") || line.contains("not read: "))
+        .collect();
+    assert_eq!(told.len(), 1, "{name}: {text}");
+    assert!(
+        !told[0].contains('\u{1b}') && told[0].len() < 5_000,
+        "{name}: {told:?}"
+    );
+    let time = text.lines().find_map(|line| line.strip_prefix(TIME));
+    println!("{name}: {}, {} s", told[0], time.unwrap_or_default());
+}
+
 /// The lines of a child that tell what became of a file.
 fn check(file: &File, folder: &Path) -> Vec<String> {
     let File { name, content } = file;
@@ -946,6 +994,7 @@ fn check(file: &File, folder: &Path) -> Vec<String> {
         "{name}: {}\n{text}\n{errors}",
         output.status
     );
+    check_report(name, &path);
     let is_told = |line: &&str| {
         line.contains("not read: ") || line.contains("written: ") || line.contains("refused: ")
     };

@@ -5,12 +5,13 @@
 //! Each input is the content of a file: a profile in one format, or in any format.
 
 use std::collections::HashMap;
+use std::io::Cursor;
 use std::num::NonZeroU32;
 
 use profile_formats::{
     By, EventLoop, Format, Frame, Function, FunctionKey, MAX_MARKDOWN_CHARACTERS, MAX_STACK_DEPTH,
-    MissedReason, Place, Recording, Totals, WriteError, json_report, markdown_report, read,
-    write_viewer_data,
+    MissedReason, Place, ReadOptions, Recording, Totals, WriteError, json_report, line_report_of,
+    markdown_report, read, read_sums, report_by, write_viewer_data,
 };
 use serde::de::IgnoredAny;
 
@@ -76,7 +77,13 @@ pub fn any_profile(input: &[u8]) -> bool {
 }
 
 fn check(input: &[u8], format: Format) -> bool {
-    let (recording, read_as) = match read(input, None, Some(format)) {
+    let read = read(input, None, Some(format));
+    check_sums(
+        input,
+        format,
+        read.as_ref().ok().map(|(recording, _)| recording),
+    );
+    let (recording, read_as) = match read {
         Ok(read) => read,
         Err(error) => {
             assert!(!error.to_string().is_empty());
@@ -86,6 +93,33 @@ fn check(input: &[u8], format: Format) -> bool {
     assert_eq!(read_as, format);
     check_recording(&recording);
     true
+}
+
+/// Checks that a report says the same if no samples are read, only their sums. `recording` has all samples; `None` if it is not
+/// read.
+fn check_sums(input: &[u8], format: Format, recording: Option<&Recording>) {
+    let options = ReadOptions {
+        format: Some(format),
+        ..ReadOptions::default()
+    };
+    let summed = match read_sums(Cursor::new(input), None, options, |_, _| ()) {
+        Ok((summed, read_as, _)) => {
+            assert_eq!(read_as, format);
+            Some(summed)
+        },
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        },
+    };
+    let reports = |recording: Recording| {
+        let files = [(String::new(), recording)];
+        let by = By::ALL.map(|by| report_by(&files, by, 100)).concat();
+        let forms = json_report(&files, By::Function, 100, true)
+            + &markdown_report(&files, By::Function, 100);
+        by + &line_report_of(&files, 100) + &forms
+    };
+    assert_eq!(summed.map(reports), recording.cloned().map(reports));
 }
 
 /// Checks what must be true of every recording.
