@@ -62,6 +62,11 @@ impl Progress {
         }
     }
 
+    /// As much has been read, in bytes.
+    pub fn set(&self, read: u64) {
+        self.bar.set_position(read);
+    }
+
     /// What is read of it counts.
     pub fn counted(&self, reader: impl Read) -> impl Read {
         self.bar.wrap_read(reader)

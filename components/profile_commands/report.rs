@@ -106,7 +106,7 @@ impl SavedReport {
     pub fn text(&self, mut warn: impl FnMut(&Notice)) -> Result<String, String> {
         let mut files = Vec::new();
         for input in &self.inputs {
-            files.push((input.name(), input.read(&mut warn)?));
+            files.push((input.name(), input.read_for_report(&mut warn)?));
         }
         Ok(match self.form {
             Form::Text => {

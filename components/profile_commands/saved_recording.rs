@@ -7,10 +7,10 @@
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 
-use profile_formats::{Format, Notice, ReadOptions, Recording, Unit};
+use profile_formats::{Format, MAX_TEXT_BYTES, Notice, ReadOptions, Recording, Unit};
 
 use crate::progress::Progress;
 
@@ -41,28 +41,76 @@ pub enum SourceMaps {
 
 /// A file that can be read.
 struct Opened {
-    reader: Box<dyn Read>,
+    /// `None` for standard input.
+    file: Option<File>,
     /// How long it is, if that is known.
     bytes: Option<u64>,
+}
+
+impl Opened {
+    fn reader(self) -> Box<dyn Read> {
+        match self.file {
+            Some(file) => Box::new(file),
+            None => Box::new(io::stdin().lock()),
+        }
+    }
 }
 
 impl SavedRecording {
     /// The error is one line that names the file, and the place in it. `warn` is called for each source map that is not
     /// used, and for what was guessed.
-    pub fn read(&self, mut warn: impl FnMut(&Notice)) -> Result<Recording, String> {
+    pub fn read(&self, warn: impl FnMut(&Notice)) -> Result<Recording, String> {
         let file = self.open().map_err(|error| self.problem(&error))?;
+        if let Some(bytes) = file.bytes.filter(|bytes| *bytes > MAX_TEXT_BYTES) {
+            return Err(self.problem(&format!(
+                "{bytes} bytes; more than {MAX_TEXT_BYTES} are only read for a report"
+            )));
+        }
         let progress = Progress::of(&self.name(), file.bytes);
-        let content = profile_formats::content(progress.counted(file.reader));
+        let content = profile_formats::content(progress.counted(file.reader()));
         let content = content.map_err(|error| self.problem(&error))?;
-        let options = ReadOptions {
-            format: self.format,
-            unit: self.unit,
-        };
-        let (mut recording, _, notices) =
-            profile_formats::read_with(&content, Some(&self.file), options)
-                .map_err(|error| self.problem(&error))?;
+        let read = profile_formats::read_with(&content, Some(&self.file), self.options());
+        let (recording, _, notices) = read.map_err(|error| self.problem(&error))?;
         // What is told next must not be in the middle of it.
         drop(progress);
+        self.finish(recording, &notices, warn)
+    }
+
+    /// The same for a report, which needs no more than the sums of samples: larger files are read, too.
+    pub fn read_for_report(&self, warn: impl FnMut(&Notice)) -> Result<Recording, String> {
+        let opened = self.open().map_err(|error| self.problem(&error))?;
+        let progress = Progress::of(&self.name(), opened.bytes);
+        let (name, options) = (Some(&*self.file), self.options());
+        let shown = |read, _| progress.set(read);
+        let read = match (opened.file, opened.bytes) {
+            (Some(file), Some(_)) => profile_formats::read_sums(file, name, options, shown),
+            (file, _) => {
+                let stream = Opened { file, bytes: None };
+                let content =
+                    profile_formats::content_for_report(progress.counted(stream.reader()));
+                let content = content.map_err(|error| self.problem(&error))?;
+                profile_formats::read_sums(Cursor::new(content), name, options, |_, _| ())
+            },
+        };
+        let (recording, _, notices) = read.map_err(|error| self.problem(&error))?;
+        drop(progress);
+        self.finish(recording, &notices, warn)
+    }
+
+    fn options(&self) -> ReadOptions {
+        ReadOptions {
+            format: self.format,
+            unit: self.unit,
+        }
+    }
+
+    /// What is done with a recording that was read.
+    fn finish(
+        &self,
+        mut recording: Recording,
+        notices: &[Notice],
+        mut warn: impl FnMut(&Notice),
+    ) -> Result<Recording, String> {
         notices.iter().for_each(&mut warn);
         if let Some(index) = self.event_loop
             && !recording.keep_only(index)
@@ -94,14 +142,14 @@ impl SavedRecording {
     fn open(&self) -> io::Result<Opened> {
         if self.file == OsStr::new(STANDARD_STREAM) {
             return Ok(Opened {
-                reader: Box::new(io::stdin().lock()),
+                file: None,
                 bytes: None,
             });
         }
         let file = File::open(&self.file)?;
         let metadata = file.metadata()?;
         Ok(Opened {
-            reader: Box::new(file),
+            file: Some(file),
             bytes: metadata.is_file().then_some(metadata.len()),
         })
     }
