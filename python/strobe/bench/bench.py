@@ -17,6 +17,7 @@ from .accuracy import accuracy
 from .browsers import Browser
 from .figures import judge, report
 from .floor import floor
+from .formats import formats
 from .generated_script import Prepared, bundles, hot_functions
 from .hooks import hooks
 from .hostile import hostile
@@ -70,6 +71,9 @@ def bench(options: argparse.Namespace):
         names = ("rounds", "pairs", "blocks", "library pairs")
         settings = {name: getattr(options, name.replace(" ", "_")) for name in names}
         print_report(floor(options.release, settings, saved), saved)
+        return
+    if options.suite == "formats":
+        formats(options.tool or build.tool(), options.old, options.rounds, saved)
         return
     if options.suite == "compare":
         names = ("rounds", "most rounds", "pairs", "blocks", "loads", "stop seconds", "accuracy seconds", "counts")

@@ -11,7 +11,7 @@ from pathlib import Path
 from .. import paths
 from ..errors import MachError
 from ..run import shown_from_here
-from . import accuracy, stops
+from . import accuracy, formats, stops
 from .figures import Report, Table, report
 from .measurement import read_measurement
 
@@ -29,6 +29,7 @@ SUITES = {
     "trace": "Stopping with a long trace",
     "stops": "For how long a sample stops its thread",
     "accuracy": "Whether samples are right",
+    "formats": "A report on a large profile, beside other tools",
 }
 # Around a suite's section.
 BEGIN = "<!-- begin {suite}: written by ./mach bench docs -->"
@@ -76,6 +77,8 @@ def make_section(measurement: dict, suite: str) -> str:
         return judged_section(measurement, suite, *accuracy.report(read_measurement(measurement)))
     if suite == "stops":
         return judged_section(measurement, suite, *stops.report(stops.read_chains(measurement)))
+    if suite == "formats":
+        return judged_section(measurement, suite, *formats.judge(measurement))
     return figures_section(measurement, suite)
 
 

@@ -150,6 +150,18 @@ def add_arguments(parser: argparse.ArgumentParser):
         default=0,
         help="the number of rounds that also count instructions, which takes long (default: 0)",
     )
+    formats = add_suite(
+        "formats",
+        "how soon a report on a large profile is there, beside the tools that people have",
+        "Reads files of 74 and 300 MB that are made of a recording of Node.js, with the tool, with profiler-cli and "
+        "with speedscope's importer, in turns. Needs Node.js and npm, 4 GB of memory and an idle machine. Fails "
+        "unless every limit named below its table is met.",
+    )
+    formats.add_argument(
+        "--tool", metavar="BINARY", type=Path, help="a release build to measure instead of building one"
+    )
+    formats.add_argument("--old", metavar="BINARY", type=Path, help="an older build to compare it with")
+    add_count(formats, "--rounds", 3, "how many times each program reads each file")
     soak = add_suite(
         "soak",
         "several minutes of programs whose stacks are hard to walk",
