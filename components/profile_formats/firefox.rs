@@ -98,6 +98,7 @@ fn read_from(source: &mut impl Source, mut memory: u64, keep: Keep) -> Result<Re
     } = file?;
     let keep = keep.for_file(&meta);
     let mut shared = SharedTables::of(&shared, &meta, &mut memory)?;
+    let mut shared_sums = keep.sums();
     let mut processes = Processes::default();
     for (index, thread) in threads.iter().enumerate() {
         let place = format!("threads[{index}]");
@@ -107,7 +108,7 @@ fn read_from(source: &mut impl Source, mut memory: u64, keep: Keep) -> Result<Re
                 read_thread(
                     thread,
                     reader,
-                    (Wanted::OfSamples, keep),
+                    (Wanted::OfSamples, shared_sums.as_mut()),
                     &meta,
                     &mut memory,
                     &place,
@@ -117,7 +118,8 @@ fn read_from(source: &mut impl Source, mut memory: u64, keep: Keep) -> Result<Re
                 let tables = own_tables(thread, shared, &place)?;
                 tables.check()?;
                 let mut reader = Reader::new(tables, &meta);
-                let wanted = (Wanted::All, keep);
+                let mut sums = keep.sums();
+                let wanted = (Wanted::All, sums.as_mut());
                 read_thread(thread, &mut reader, wanted, &meta, &mut memory, &place)
             },
         };

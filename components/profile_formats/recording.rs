@@ -674,15 +674,6 @@ impl EventLoop {
         self.max_bytes = Some(max_bytes);
     }
 
-    /// Refuses what would take more memory than is left for the tables.
-    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), Invalid> {
-        let needed = self.bytes.saturating_add(bytes);
-        match self.max_bytes.is_some_and(|max_bytes| needed > max_bytes) {
-            true => Err(Invalid::TooLarge),
-            false => Ok(()),
-        }
-    }
-
     /// Counts a new entry, which has a text of this length.
     fn take(&mut self, entry: u64, text: usize) -> Result<(), Invalid> {
         let bytes = self.bytes + entry + text as u64;

@@ -151,8 +151,8 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
         }
         for (key, one) in distinct.into_iter().filter(|(_, one)| one.total > 0) {
             let totals = self.functions.entry(key).or_default();
-            totals.itself += one.itself;
-            totals.total += one.total;
+            totals.itself = totals.itself.saturating_add(one.itself);
+            totals.total = totals.total.saturating_add(one.total);
             totals.time_itself += one.time_itself;
             totals.time_total += one.time_total;
         }

@@ -335,10 +335,11 @@ fn read_process(
         };
         let taken = *memory - left;
         let mut reader = Reader::new(tables, &meta);
+        let mut sums = keep.sums();
         let event_loop = read_thread(
             &raw.thread,
             &mut reader,
-            (Wanted::OfSamples, keep),
+            (Wanted::OfSamples, sums.as_mut()),
             &meta,
             &mut left,
             &place,

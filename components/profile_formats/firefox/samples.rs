@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::meta::Meta;
 use super::tables::{Index, Leaf, Reader};
+use crate::counted::GROWTH;
 use crate::error::Error;
 use crate::interval;
 use crate::recording::{Activity, EventLoop, Invalid, Sample, check_time};
@@ -25,6 +26,11 @@ impl Keep {
     /// An interval that a file does not say is found in the times of its samples.
     pub fn for_file(self, meta: &Meta) -> Self {
         if meta.interval == 0. { Self::All } else { self }
+    }
+
+    /// Where threads that share their tables have their sums, one after the other. `None` if all samples are kept.
+    pub fn sums(self) -> Option<Sums> {
+        (self == Self::Sums).then(Sums::default)
     }
 }
 
@@ -142,13 +148,13 @@ impl SamplesOfThread<'_> {
 
     pub fn add_sums(
         &self,
+        sums: &mut Sums,
         reader: &mut Reader<'_>,
         event_loop: &mut EventLoop,
         meta: &Meta,
     ) -> Result<(), Error> {
         let count = reader.stack_count();
-        let mut sums =
-            Sums::within(event_loop, count).map_err(|invalid| Error::new(self.place, invalid))?;
+        sums.begin(count);
         let mut last = 0.;
         for (index, stack) in self.samples.stack.iter().enumerate() {
             let weight = self.weight(index)?;
@@ -165,7 +171,7 @@ impl SamplesOfThread<'_> {
                 return Err(self.invalid(index, Invalid::Backwards { time, last }));
             }
             last = time;
-            let sum = &mut sums.entries[entry];
+            let sum = sums.of(entry);
             match weight {
                 Some(worth) if self.is_timed => {
                     let invalid = || self.invalid(index, Invalid::Worth(worth));
@@ -202,10 +208,14 @@ impl SamplesOfThread<'_> {
     }
 }
 
-/// The samples of each stack.
-struct Sums {
+/// The samples of each stack. Threads that share a large table may be many, and have few samples: what is done for each of them is
+/// for the stacks that they have.
+#[derive(Default)]
+pub struct Sums {
     /// By stack of the file. The last one is for samples without a stack.
     entries: Vec<SumOfStack>,
+    /// Those that have samples, which are in order when all have been added.
+    sampled: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -217,12 +227,28 @@ struct SumOfStack {
 }
 
 impl Sums {
-    fn within(event_loop: &mut EventLoop, stacks: usize) -> Result<Self, Invalid> {
-        let bytes = size_of::<SumOfStack>() * (stacks + 1);
-        event_loop.check_room(bytes as u64)?;
-        Ok(Self {
-            entries: vec![SumOfStack::default(); stacks + 1],
-        })
+    /// How much memory they take, in bytes.
+    pub fn bytes(stacks: usize) -> u64 {
+        let of_stack = size_of::<SumOfStack>() + GROWTH * size_of::<u32>();
+        (of_stack * (stacks + 1)) as u64
+    }
+
+    /// The next thread. No stack has a sample.
+    fn begin(&mut self, stacks: usize) {
+        for entry in self.sampled.drain(..) {
+            self.entries[entry as usize] = SumOfStack::default();
+        }
+        self.entries.resize(stacks + 1, SumOfStack::default());
+    }
+
+    /// That of a stack to which a sample is added.
+    #[inline]
+    fn of(&mut self, entry: usize) -> &mut SumOfStack {
+        let sum = &mut self.entries[entry];
+        if sum.weight == 0 {
+            self.sampled.push(entry as u32);
+        }
+        sum
     }
 
     /// What each stack with samples means.
@@ -231,23 +257,28 @@ impl Sums {
         reader: &mut Reader<'_>,
         event_loop: &mut EventLoop,
     ) -> Result<(), Error> {
-        let with_samples = self.entries.iter_mut().enumerate();
-        for (stack, sum) in with_samples.filter(|(_, sum)| sum.weight > 0) {
+        self.sampled.sort_unstable();
+        for stack in &self.sampled {
+            let stack = *stack as usize;
             if let Some(leaf) = reader.leaf_of(stack, event_loop) {
-                sum.leaf = leaf?;
+                self.entries[stack].leaf = leaf?;
             }
         }
         Ok(())
     }
 
+    fn with_samples(&self) -> impl Iterator<Item = &SumOfStack> {
+        let sampled = self.sampled.iter();
+        sampled.map(|entry| &self.entries[*entry as usize])
+    }
+
     fn has_idle(&self) -> bool {
-        let mut sampled = self.entries.iter().filter(|sum| sum.weight > 0);
-        sampled.any(|sum| sum.leaf == (None, Some(Activity::Idle)))
+        self.with_samples()
+            .any(|sum| sum.leaf == (None, Some(Activity::Idle)))
     }
 
     fn add_to(&self, event_loop: &mut EventLoop, has_worths: bool) -> Result<(), Invalid> {
-        let mut sampled = self.entries.iter().filter(|sum| sum.weight > 0);
-        sampled.try_for_each(|sum| {
+        self.with_samples().try_for_each(|sum| {
             let (stack, activity) = sum.leaf;
             event_loop.add_sum(stack, activity, sum.weight, has_worths.then_some(sum.worth))
         })

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::meta::Meta;
-use super::samples::{Keep, Samples, SamplesOfThread};
+use super::samples::{Samples, SamplesOfThread, Sums};
 use super::schema::{
     DOCUMENT, ENGINES, EVENT_LOOP, MISSED_SAMPLES, NANOSECONDS, PAGE, REVISION, SAMPLES,
     TRACING_MS, WORKER,
@@ -157,18 +157,26 @@ pub enum Wanted {
     OfSamples,
 }
 
+/// `sums` are given if these are all that is kept of samples.
 pub fn read_thread(
     thread: &Thread,
     reader: &mut Reader<'_>,
-    (wanted, keep): (Wanted, Keep),
+    (wanted, sums): (Wanted, Option<&mut Sums>),
     meta: &Meta,
     memory: &mut u64,
     place: &str,
 ) -> Result<EventLoop, Error> {
     let tables = reader.tables();
     let kind = read_kind(thread, tables, place)?;
-    let mut event_loop = EventLoop::within(*memory, thread.name.clone(), kind)
-        .map_err(|invalid| Error::new(place, invalid))?;
+    let of_sums = match sums {
+        Some(_) => Sums::bytes(reader.stack_count()),
+        None => 0,
+    };
+    let event_loop = match memory.checked_sub(of_sums) {
+        Some(left) => EventLoop::within(left, thread.name.clone(), kind),
+        None => Err(Invalid::TooLarge),
+    };
+    let mut event_loop = event_loop.map_err(|invalid| Error::new(place, invalid))?;
     if wanted == Wanted::All {
         reader.read_all(&mut event_loop)?;
     }
@@ -194,9 +202,9 @@ pub fn read_thread(
         is_timed,
         place,
     };
-    match keep {
-        Keep::All => samples.add_all(reader, &mut event_loop, meta)?,
-        Keep::Sums => samples.add_sums(reader, &mut event_loop, meta)?,
+    match sums {
+        None => samples.add_all(reader, &mut event_loop, meta)?,
+        Some(sums) => samples.add_sums(sums, reader, &mut event_loop, meta)?,
     }
     read_missed(thread, tables, &mut event_loop, place)?;
     *memory -= event_loop.bytes();

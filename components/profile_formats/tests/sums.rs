@@ -277,6 +277,29 @@ fn an_interval_that_a_file_does_not_say_is_that_of_its_samples() {
     }
 }
 
+/// Each has the sums of its own samples. No thread has so many samples that their number overflows; all together have.
+#[test]
+fn threads_that_share_tables_have_sums_of_their_own() {
+    let thread = |number: u64| {
+        let (stack, weight) = (number % 3, (1_u64 << 53) - number % 2);
+        format!(
+            r#"{{"name":"{number}","pid":{},"samples":{{"stack":[null,{stack}],"timeDeltas":[0,1],"weight":[{},{weight}]}}}}"#,
+            number % 2,
+            number % 2
+        )
+    };
+    let threads: Vec<_> = (0..2_100).map(thread).collect();
+    let text = format!(
+        r#"{{"meta":{{"preprocessedProfileVersion":70,"interval":1}},"threads":[{}],"shared":{{"stackTable":{{"frame":[0,1,2],"prefixOffset":[0,0,1]}},"frameTable":{{"func":[0,1,2]}},"funcTable":{{"name":[0,1,2]}},"stringArray":["f","g","h"]}}}}"#,
+        threads.join(",")
+    );
+    let path = Path::new("a.json");
+    assert!(check(text.as_bytes(), path, None));
+    let (recording, _) = read_for_report(Cursor::new(text), path, None).unwrap();
+    let report = report_by(&[(String::new(), recording)], By::Function, 3);
+    assert!(report.contains("18,446,744,073,709,551,615"), "{report}");
+}
+
 /// What a file with many samples says does not depend on where a block of it ends.
 #[test]
 fn a_long_file_says_the_same() {
