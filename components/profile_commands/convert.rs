@@ -23,8 +23,8 @@ Formats, and the file names that select them: trace, the result of Profiler.stop
 speedscope-lines, the same with a frame for each line of a function (.speedscope-lines.json); cpuprofile,
 for Chrome's DevTools (.cpuprofile); collapsed, for flame graphs (.collapsed, .folded); collapsed-lines,
 the same with a line number for each function (.collapsed-lines); html, a page that shows the profile in
-any browser (.html). A file whose name ends in .gz is compressed with gzip. The ending .json.gz
-without a format before it means firefox.
+any browser (.html); pprof, for `go tool pprof` (.pb.gz, .pb, .pprof). A file whose name ends in .gz is
+compressed with gzip. The ending .json.gz without a format before it means firefox.
 
 Every function keeps its samples. A trace or a cpuprofile holds only one event loop. A file of
 speedscope-lines is read as speedscope, and each of its lines is a function then.

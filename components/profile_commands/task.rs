@@ -141,7 +141,7 @@ mod tests {
         for (arguments, named, complaint) in [
             (&["a"][..], "<OUT>", "required"),
             (&["a", "b.json"], "/b.json", "--to"),
-            (&["a", "b", "--to", "pprof"], "'pprof'", "speedscope"),
+            (&["a", "b", "--to", "perf"], "'perf'", "speedscope"),
             (&["a", "b.trace", "--event-loop=x"], "'x'", "invalid digit"),
             (&["a", "b.trace", "c"], "'c'", "unexpected"),
         ] {

@@ -97,6 +97,18 @@ fn memory(format: Format, event_loop: &EventLoop) -> u64 {
         // They are written from the tables, or not at all.
         Format::Html | Format::ChromeTrace | Format::Hermes => 0,
         Format::Trace => calls,
+        Format::Pprof => {
+            let resources = event_loop.resources().len() as u64;
+            // No more than there are stacks with different activities and labels.
+            let sets = 1 + event_loop.label_sets().len() as u64;
+            let rows = samples.min(9 * (stacks + 1) * sets);
+            calls
+                + 330 * functions
+                + 100 * frames
+                + 90 * stacks
+                + 120 * (rows + resources)
+                + escaped()
+        },
         Format::Collapsed | Format::CollapsedLines => {
             calls + 24 * stacks + 80 * functions + 8 * samples + escaped()
         },

@@ -19,7 +19,8 @@ use crate::format::{Format, Text};
 use crate::recording::{EventLoop, Recording};
 use crate::sink::Sink;
 use crate::{
-    chrome_trace, collapsed, cpuprofile, firefox, hermes, html, known_files, speedscope, web_trace,
+    chrome_trace, collapsed, cpuprofile, firefox, hermes, html, known_files, pprof, speedscope,
+    web_trace,
 };
 
 impl Format {
@@ -27,6 +28,9 @@ impl Format {
     pub fn by_content(text: &[u8]) -> Option<Self> {
         if text.trim_ascii_start().starts_with(b"{") {
             return members_of(text).format();
+        }
+        if pprof::is_pprof(text) {
+            return Some(Self::Pprof);
         }
         if html::is_page(text) {
             return Some(Self::Html);
@@ -65,6 +69,7 @@ impl Format {
             Self::Cpuprofile => cpuprofile::read(text, memory),
             Self::Collapsed | Self::CollapsedLines => collapsed::read(text, memory, unit, guesses),
             Self::Html => html::read(text, memory),
+            Self::Pprof => pprof::read(text, memory),
             Self::ChromeTrace => chrome_trace::read(text, memory),
             Self::Hermes => hermes::read(text, memory),
         }
@@ -126,6 +131,7 @@ impl Format {
             Self::Collapsed => Box::new(collapsed::prepare(recording, Detail::Functions)?),
             Self::CollapsedLines => Box::new(collapsed::prepare(recording, Detail::Lines)?),
             Self::Html => Box::new(html::prepare(recording)),
+            Self::Pprof => Box::new(pprof::prepare(recording)?),
             Self::ChromeTrace | Self::Hermes => {
                 return Err(WriteError::Unfit(format!(
                     "the format {self} is read and not written; those that are written: {}",

@@ -224,13 +224,19 @@ fn entries(event_loop: &EventLoop, interval: f64) -> impl Iterator<Item = Entry>
         // There is no time behind the end of all clocks.
         let end = start.saturating_add(worth).min(MAX_WORTH);
         clock = Some(end);
-        let (step, last) = match is_timed {
-            true => (worth, MAX_WORTH),
-            false => (interval_of, next.unwrap_or(MAX_WORTH)),
+        let last = match is_timed {
+            true => MAX_WORTH,
+            false => next.unwrap_or(MAX_WORTH),
+        };
+        let weight = sample.weight;
+        // Several that are worth a time together share it.
+        let since_start = move |number: u64| match is_timed {
+            true => (u128::from(worth) * u128::from(number) / u128::from(weight)) as u64,
+            false => interval_of.saturating_mul(number),
         };
         let single = move |number: u64| Entry {
-            start: start.saturating_add(step.saturating_mul(number)).min(last),
-            length: step,
+            start: start.saturating_add(since_start(number)).min(last),
+            length: since_start(number + 1) - since_start(number),
             sample: Some(index),
         };
         let gap = next.filter(|next| next.saturating_sub(end) >= longest_gap);

@@ -36,6 +36,8 @@ pub enum Format {
     CollapsedLines,
     /// A page that shows the recording in any browser.
     Html,
+    /// pprof's, which `go tool pprof` reads.
+    Pprof,
     /// What the Performance panel of Chrome's DevTools saves.
     ChromeTrace,
     /// What Hermes, the engine of React Native, writes.
@@ -43,7 +45,7 @@ pub enum Format {
 }
 
 impl Format {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Trace,
         Self::Firefox,
         Self::Speedscope,
@@ -52,6 +54,7 @@ impl Format {
         Self::Collapsed,
         Self::CollapsedLines,
         Self::Html,
+        Self::Pprof,
     ];
 
     pub const READ_ONLY: [Self; 2] = [Self::ChromeTrace, Self::Hermes];
@@ -72,6 +75,7 @@ impl Format {
             Self::Collapsed => "collapsed",
             Self::CollapsedLines => "collapsed-lines",
             Self::Html => "html",
+            Self::Pprof => "pprof",
             Self::ChromeTrace => "chrome-trace",
             Self::Hermes => "hermes",
         }
@@ -99,6 +103,7 @@ impl Format {
             Self::Collapsed => "collapsed",
             Self::CollapsedLines => "collapsed-lines",
             Self::Html => "html",
+            Self::Pprof => "pb",
             Self::ChromeTrace => "chrome-trace.json",
             Self::Hermes => "hermes.json",
         }
@@ -127,6 +132,7 @@ impl Format {
             "firefox" => Some(Self::Firefox),
             "html" | "htm" => Some(Self::Html),
             "trace" => Some(Self::Trace),
+            "pb" | "pprof" => Some(Self::Pprof),
             "chrome-trace" => Some(Self::ChromeTrace),
             "hermes" => Some(Self::Hermes),
             _ => None,

@@ -15,6 +15,7 @@ use crate::bounds::{MAX_READ_BYTES, MAX_REPORT_BYTES, MAX_REPORTED_TEXT_BYTES, M
 use crate::collapsed::Unit;
 use crate::error::Error;
 use crate::format::Format;
+use crate::pprof;
 use crate::recording::Recording;
 use crate::source_mapped::{apply_own_maps, deadline_of_maps};
 use crate::text::{check_encoding, has_lone_surrogates, replace_lone_surrogates};
@@ -138,7 +139,9 @@ pub fn read_bounded<'a>(
         held += decompressed.len() as u64;
         text = decompressed.into();
     }
-    check_encoding(&text)?;
+    if !pprof::is_pprof(&text) {
+        check_encoding(&text)?;
+    }
     if has_lone_surrogates(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text)) {
         if let Cow::Borrowed(text) = &text {
             held += text.len() as u64;

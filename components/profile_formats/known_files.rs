@@ -111,20 +111,9 @@ pub fn by_start(text: &[u8]) -> Option<&'static str> {
     if let Some((_, what)) = start {
         return Some(what);
     }
-    if is_pprof(text) {
-        return Some(
-            "a profile of pprof: `go tool pprof -raw` and FlameGraph's stackcollapse-go.pl make collapsed stacks of it",
-        );
-    }
     is_perf_script(text).then_some(
         "the output of `perf script`: make collapsed stacks of it with inferno or FlameGraph's stackcollapse-perf.pl",
     )
-}
-
-/// Its first member is the type of its samples: the numbers of two strings.
-/// <https://github.com/google/pprof/blob/main/proto/profile.proto>
-fn is_pprof(text: &[u8]) -> bool {
-    matches!(text, [0x0a, 2..=8, 0x08, _, rest @ ..] if rest.contains(&0x10) || rest.len() < 8)
 }
 
 /// A line that ends with the name of an event and a colon, and lines with addresses behind it.

@@ -40,6 +40,8 @@ mod known_files;
 mod label;
 mod map_folders;
 mod median;
+mod named_places;
+mod pprof;
 mod read_ahead;
 mod recorded_by;
 mod recording;
@@ -66,11 +68,13 @@ pub use crate::file::{create_new, create_numbered, is_compressed, replace, write
 pub use crate::format::Format;
 pub use crate::input::{ReadOptions, content, content_for_report, read, read_with};
 pub use crate::map_folders::{apply_map_folders, apply_maps_beside};
+pub use crate::named_places::add_places_to_names;
 pub use crate::recorded_by::{NoRecorder, Program, RecordedBy};
 pub use crate::recording::{
     Activity, EventLoop, EventLoopKind, FetchedMap, Frame, FrameId, Function, FunctionId,
-    FunctionKind, GeneratedPlace, Invalid, MAX_STACK_DEPTH, Missed, MissedReason, Place, Process,
-    Realm, RealmId, Recording, ResourceId, Sample, Source, SourceId, Stack, StackId,
+    FunctionKind, GeneratedPlace, Invalid, LAST_TIME, LabelSet, LabelSetId, MAX_STACK_DEPTH,
+    Missed, MissedReason, Place, Process, Realm, RealmId, Recording, ResourceId, Sample, Source,
+    SourceId, Stack, StackId,
 };
 pub use crate::report::{
     By, MAX_EVENT_LOOP, Outcome, grouped, line_report, line_report_of, report, report_by,
@@ -82,4 +86,5 @@ pub use crate::summed::read_sums;
 pub use crate::totals::{FunctionKey, FunctionTotals, Totals, TotalsBy};
 pub use crate::viewer::viewer_page;
 pub use crate::viewer_data::write as write_viewer_data;
+pub use crate::web_trace::value_by_clock;
 pub use source_maps::{Deadline, Notice};

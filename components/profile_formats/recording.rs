@@ -15,6 +15,8 @@
 //! - [`EventLoop::add_sample_worth`] for each: the file says how much time each is worth. None stands for several.
 //! - [`EventLoop::add_sample`] for each, and then once [`EventLoop::value_until_next`]: each is worth the time until the
 //!   next one.
+//! - [`EventLoop::add_several`] for each: it stands for several samples, and is worth what they are worth together. Formats that
+//!   have one entry for each timed sample write it as one.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -35,7 +37,7 @@ use crate::worth::{self, MAX_WORTH};
 pub const MAX_STACK_DEPTH: u32 = 10_000;
 
 /// The greatest time that a clock may show: three hundred years, in milliseconds.
-pub(crate) const LAST_TIME: f64 = 1e13;
+pub const LAST_TIME: f64 = 1e13;
 
 /// The names of event loops that a format needs to tell them apart, in bytes, all together.
 const MAX_NAMES_BYTES: usize = 1 << 26;
@@ -52,6 +54,8 @@ mod bytes {
     pub const STACK: u64 = 64;
     pub const SAMPLE: u64 = 32;
     pub const WORTH: u64 = 16;
+    pub const LABELS: u64 = 100;
+    pub const LABELS_OF_SAMPLE: u64 = 8;
     pub const MISSED: u64 = 48;
 }
 
@@ -213,6 +217,9 @@ pub struct EventLoop {
     worths: Vec<u64>,
     /// The sum of these.
     worth: u64,
+    label_sets: IndexSet<LabelSet>,
+    /// For each sample one more than the place of its labels, or 0. Those behind the end have none.
+    labels_of_samples: Vec<u32>,
     missed: Vec<Missed>,
     weight: u64,
     is_summed: bool,
@@ -220,6 +227,9 @@ pub struct EventLoop {
     /// `None` if there is no limit.
     max_bytes: Option<u64>,
 }
+
+/// What samples are said to belong to, as `release` and `2.1`: names with their values.
+pub type LabelSet = Vec<(String, String)>;
 
 /// A global and what belongs to it.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -525,6 +535,20 @@ impl Activity {
         Self::Other,
         Self::Program,
     ];
+
+    /// Its name in labels: that of the marker, if there is one.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Script => "script",
+            Self::Gc => "gc",
+            Self::Style => "style",
+            Self::Layout => "layout",
+            Self::Paint => "paint",
+            Self::Other => "other",
+            Self::Program => "program",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -542,6 +566,9 @@ pub struct FunctionId(u32);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FrameId(u32);
 
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct LabelSetId(u32);
+
 /// One more than the index, so that an absent one takes no room.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct StackId(NonZeroU32);
@@ -556,7 +583,7 @@ macro_rules! index {
         }
     )*};
 }
-index!(ResourceId SourceId RealmId FunctionId FrameId);
+index!(ResourceId SourceId RealmId FunctionId FrameId LabelSetId);
 
 impl StackId {
     fn new(index: usize) -> Option<Self> {
@@ -662,6 +689,14 @@ impl EventLoop {
         };
         event_loop.take(bytes::EVENT_LOOP, 0)?;
         Ok(event_loop)
+    }
+
+    /// One whose tables take no more memory than this, in bytes. It has no name.
+    pub fn bounded(max_bytes: u64) -> Self {
+        Self {
+            max_bytes: Some(max_bytes),
+            ..Self::default()
+        }
     }
 
     /// About how much memory its tables take, in bytes.
@@ -924,6 +959,49 @@ impl EventLoop {
         Ok(())
     }
 
+    /// Like [`Self::add_sample`], for a sample that is worth a time in nanoseconds, and may stand for several, which are worth
+    /// it together. All samples of an event loop are added in this way, or none.
+    pub fn add_several(&mut self, sample: Sample, worth: u64) -> Result<(), Invalid> {
+        debug_assert_eq!(self.worths.len(), self.samples.len());
+        self.add_sample(sample)?;
+        self.take(bytes::WORTH, 0)?;
+        self.add_worth(worth)
+    }
+
+    /// An equal one keeps its id.
+    pub fn add_label_set(&mut self, labels: LabelSet) -> Result<LabelSetId, Invalid> {
+        if let Some(index) = self.label_sets.get_index_of(&labels) {
+            return id(index).map(LabelSetId);
+        }
+        let texts = labels.iter().map(|(name, value)| name.len() + value.len());
+        self.take(bytes::LABELS * (1 + labels.len() as u64), texts.sum())?;
+        let (index, _) = self.label_sets.insert_full(labels);
+        id(index).map(LabelSetId)
+    }
+
+    /// Gives labels to the sample that was added last. The id is this event loop's.
+    pub fn label_last_sample(&mut self, labels: LabelSetId) -> Result<(), Invalid> {
+        debug_assert!(labels.index() < self.label_sets.len());
+        let added = self.samples.len() - self.labels_of_samples.len();
+        self.take(bytes::LABELS_OF_SAMPLE * added as u64, 0)?;
+        self.labels_of_samples.resize(self.samples.len(), 0);
+        if let Some(last) = self.labels_of_samples.last_mut() {
+            *last = labels.0 + 1;
+        }
+        Ok(())
+    }
+
+    pub fn label_sets(&self) -> impl ExactSizeIterator<Item = &LabelSet> {
+        self.label_sets.iter()
+    }
+
+    /// The labels of the sample at a place in [`Self::samples`].
+    pub fn labels_of(&self, sample: usize) -> &[(String, String)] {
+        let labels = self.labels_of_samples.get(sample).copied().unwrap_or(0);
+        let labels = labels.checked_sub(1);
+        labels.map_or(&[], |index| &self.label_sets[index as usize])
+    }
+
     /// Makes each sample worth the time until the next one, and the last one the time to `end`, or else one interval.
     /// Unless some samples are idle, none is worth more than [`worth::most`].
     ///
@@ -956,6 +1034,16 @@ impl EventLoop {
         worths
             .into_iter()
             .try_for_each(|worth| self.push_worth(worth))
+    }
+
+    /// The same for samples that may stand for several, which are worth it together.
+    pub(crate) fn set_sums(&mut self, worths: Vec<u64>) -> Result<(), Invalid> {
+        debug_assert_eq!(worths.len(), self.samples.len());
+        debug_assert!(self.worths.is_empty());
+        self.take(bytes::WORTH * worths.len() as u64, 0)?;
+        worths
+            .into_iter()
+            .try_for_each(|worth| self.add_worth(worth))
     }
 
     /// Whether samples were taken while it waited for something to do.
@@ -1003,6 +1091,44 @@ impl EventLoop {
             sample.stack = sample.stack.map(|stack| stacks[stack.index()]);
         }
         Ok(())
+    }
+
+    /// Puts another function in the place of each, in their order. Functions that are now equal become one.
+    pub(crate) fn set_functions(&mut self, functions: Vec<Function>) -> Result<(), Invalid> {
+        debug_assert_eq!(functions.len(), self.functions.len());
+        let frames = self.frames.iter();
+        let frames: Vec<_> = frames
+            .map(|frame| (frame.function.index(), frame.place))
+            .collect();
+        self.replace_functions(functions, &frames)
+    }
+
+    /// Puts another function in the place of each, and another URL in the place of each URL for which there is one. Functions
+    /// that are now equal become one.
+    pub fn map_functions(
+        &mut self,
+        function_of: impl Fn(FunctionId) -> FunctionId,
+        url_of: impl Fn(&str) -> Option<String>,
+    ) -> Result<(), Invalid> {
+        let urls: Vec<_> = self.resources.iter().map(|url| url_of(url)).collect();
+        let urls = urls
+            .into_iter()
+            .map(|url| self.add_resource(&url?).ok().flatten());
+        let urls: Vec<_> = urls.collect();
+        let functions = self.functions.iter().map(|function| {
+            let resource = function.resource;
+            Function {
+                resource: resource.and_then(|id| urls[id.index()]).or(resource),
+                ..function.clone()
+            }
+        });
+        let functions = functions.collect();
+        let frames = self.frames.iter().map(|frame| {
+            let function = function_of(frame.function);
+            (function.index(), frame.place)
+        });
+        let frames: Vec<_> = frames.collect();
+        self.replace_functions(functions, &frames)
     }
 
     /// A stretch follows the last one, or is the same for another reason.
@@ -1093,8 +1219,8 @@ impl EventLoop {
         &self.samples
     }
 
-    /// Whether each sample is worth a time of its own. Then none stands for several. If not, it is worth one interval for
-    /// each sample that it stands for.
+    /// Whether each sample is worth a time of its own, which is that of all that it stands for. If not, it is worth one
+    /// interval for each sample that it stands for.
     pub fn is_timed(&self) -> bool {
         !self.worths.is_empty()
     }
@@ -1190,6 +1316,8 @@ impl PartialEq for EventLoop {
             && self.stacks.iter().eq(&other.stacks)
             && self.samples == other.samples
             && self.worths == other.worths
+            && (0..self.samples.len())
+                .all(|sample| self.labels_of(sample) == other.labels_of(sample))
             && self.missed == other.missed
     }
 }

@@ -624,7 +624,7 @@ fn read_samples(
         })?;
     }
     if let Some(worths) = samples.worth {
-        let set = event_loop.set_worths(worths);
+        let set = event_loop.set_sums(worths);
         set.map_err(|invalid| Error::new(format!("{place}.worth"), invalid))?;
     }
     Ok(())

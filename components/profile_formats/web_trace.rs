@@ -20,9 +20,10 @@ use crate::format::{Format, Text, only_event_loop};
 use crate::interval;
 use crate::json::{self, Array};
 use crate::recording::{
-    Activity, EventLoop, EventLoopKind, Frame, Function, FunctionKind, Recording, Sample,
+    Activity, EventLoop, EventLoopKind, Frame, Function, FunctionKind, Invalid, Recording, Sample,
 };
 use crate::sink::Sink;
+use crate::worth;
 
 /// Members in the order in which `JSON.stringify()` writes those of a dictionary.
 #[derive(Deserialize)]
@@ -150,6 +151,43 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
 
     let interval = interval::estimate([trace.samples.iter().map(|sample| sample.timestamp)]);
     Ok(Recording::of_one(event_loop, interval, None))
+}
+
+/// Makes the samples of a page's trace worth the times between them, and the interval the usual one of these. Sets of traces
+/// are of several engines and intervals, so that numbers of samples mean nothing. Chromium takes many samples at once where
+/// it deoptimises functions, and none for a while at other times.
+pub fn value_by_clock(recording: &mut Recording) -> Result<(), Invalid> {
+    let gaps = recording.event_loops().flat_map(|event_loop| {
+        let pairs = event_loop.samples().windows(2);
+        pairs.map(|pair| pair[1].time - pair[0].time)
+    });
+    if let Some(interval) = usual(gaps.collect()) {
+        recording.interval = interval;
+    }
+    let interval = recording.interval;
+    let mut event_loops = recording
+        .processes
+        .iter_mut()
+        .flat_map(|one| &mut one.event_loops);
+    event_loops.try_for_each(|event_loop| event_loop.value_until_next(None, interval))
+}
+
+/// The time between two samples in which half of the whole time is. So many short ones count little. A long one is no more
+/// than [`MOST_TIME`](worth::MOST_TIME).
+fn usual(mut gaps: Vec<f64>) -> Option<f64> {
+    gaps.retain(|gap| *gap > 0.);
+    gaps.sort_by(f64::total_cmp);
+    let half = gaps
+        .iter()
+        .map(|gap| gap.min(worth::MOST_TIME))
+        .sum::<f64>()
+        / 2.;
+    let mut sum = 0.;
+    let found = gaps.iter().find(|gap| {
+        sum += gap.min(worth::MOST_TIME);
+        sum >= half
+    });
+    found.map(|gap| interval::whole_nanoseconds(*gap))
 }
 
 fn get<'a, T>(

@@ -20,7 +20,7 @@ const MOST_INTERVALS: f64 = 20.;
 
 /// In milliseconds. A thread that wants to run seldom waits longer. Where most samples are late, the interval that is
 /// seen is longer than the true one, and pauses are fewer of it.
-const MOST_TIME: f64 = 100.;
+pub const MOST_TIME: f64 = 100.;
 
 /// In intervals. No less is cut, however long the interval is.
 const LEAST_INTERVALS: f64 = 3.;

@@ -882,7 +882,7 @@ mod tests {
                 "--until-load",
             ),
             (&["--event-loops=some", "x:"], "'some'", "main"),
-            (&["--format=pprof", "x:"], "'pprof'", "speedscope"),
+            (&["--format=perf", "x:"], "'perf'", "speedscope"),
             (&["-o", "a.json", "x:"], "/a.json", "--format"),
             (
                 &["-o", "/no/such/a.html", "x:"],
@@ -958,7 +958,7 @@ mod tests {
             (&["view"][..], "<FILE>"),
             (&["view", "a", "--to=html"], "'--to'"),
             (&["view", "a", "--screenshot=b.png"], "'--screenshot'"),
-            (&["view", "a", "--from=pprof"], "'pprof'"),
+            (&["view", "a", "--from=perf"], "'perf'"),
         ] {
             let message = parse(arguments).unwrap_err();
             assert!(message.contains(named), "{arguments:?}: {message}");

@@ -15,6 +15,7 @@ strobe.save = (() => {
     ["cpuprofile", "cpuprofile", "Chrome's developer tools"],
     ["collapsed", "Collapsed stacks", "for flame graph scripts"],
     ["collapsed-lines", "Collapsed stacks with lines", "the same, with a line number for each function"],
+    ["pprof", "pprof", "for go tool pprof"],
     ["trace", "Web trace", "as a page gets it"],
     ["html", "HTML", "this viewer in one file"],
   ];

@@ -1393,11 +1393,6 @@ fn pages() {
         ),
         (&[("/samples/worth", "[-1]")], "samples.worth[0]: ", "u64"),
         (
-            &[("/samples/worth", "[1]"), ("/samples/weight", "[2]")],
-            "samples.worth: ",
-            "stands for several",
-        ),
-        (
             &[("/samples/worth", "[18446744073709551615]")],
             "samples.worth: ",
             "in all",

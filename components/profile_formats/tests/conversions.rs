@@ -87,7 +87,11 @@ fn what_recorded_it_is_kept_where_a_format_has_a_place_for_it() {
         Format::Html | Format::Firefox | Format::Speedscope | Format::SpeedscopeLines => {
             recorded_by.clone()
         },
-        Format::Collapsed | Format::CollapsedLines | Format::Cpuprofile | Format::Trace => None,
+        Format::Collapsed
+        | Format::CollapsedLines
+        | Format::Cpuprofile
+        | Format::Pprof
+        | Format::Trace => None,
         Format::ChromeTrace | Format::Hermes => unreachable!("they are not written"),
     };
     for seed in 0..RECORDINGS {
@@ -121,7 +125,7 @@ fn held(format: Format, place: Option<Place>, is_leaf: bool) -> Option<Place> {
     let line = place.and_then(Place::line);
     let line = Place::of_source(line, None);
     match format {
-        Format::Html => place,
+        Format::Html | Format::Pprof => place,
         Format::Firefox => place.filter(|place| place.lines().is_none()),
         Format::CollapsedLines => line.or(place.filter(|place| place.line().is_none())),
         Format::Cpuprofile => line.filter(|_| is_leaf),

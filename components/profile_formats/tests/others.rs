@@ -37,10 +37,15 @@ fn read_text(text: &str) -> (Recording, Vec<String>) {
     (recording, notices.iter().map(Notice::to_string).collect())
 }
 
-fn written(recording: &Recording, format: Format) -> String {
+fn bytes(recording: &Recording, format: Format) -> Vec<u8> {
     let mut text = Vec::new();
     format.write(recording, &mut text).unwrap();
-    String::from_utf8(text).unwrap()
+    text
+}
+
+/// What is no text in a file shows as a replacement.
+fn written(recording: &Recording, format: Format) -> String {
+    String::from_utf8_lossy(&bytes(recording, format)).into_owned()
 }
 
 /// The samples of each function itself, by its name and the line of its definition.
@@ -470,7 +475,7 @@ fn names_of_collapsed_stacks_are_the_same_when_they_are_written_again() {
         lines
     };
     for format in Format::ALL {
-        let (again, _) = read(written(&recording, format).as_bytes(), None, None).unwrap();
+        let (again, _) = read(&bytes(&recording, format), None, None).unwrap();
         let again = written(&again, Format::Collapsed);
         assert_eq!(sorted(&again), sorted(&text), "{format}");
     }
@@ -494,7 +499,7 @@ fn a_name_in_parentheses_stays_in_every_format() {
     for format in Format::ALL {
         let text = written(&recording, format);
         assert!(!text.contains("%28module"), "{format}: {text}");
-        let (again, _) = read(text.as_bytes(), None, None).unwrap();
+        let (again, _) = read(&bytes(&recording, format), None, None).unwrap();
         assert_eq!(itself(&again), itself(&recording), "{format}");
     }
 }
@@ -549,7 +554,6 @@ fn files_that_are_no_profiles_are_named() {
             "the output of `perf script`",
         ),
         ("# callgrind format\nversion: 1\n", "a profile of Callgrind"),
-        ("\n\u{4}\u{8}\u{1}\u{10}\u{2}", "a profile of pprof"),
         ("<svg width=\"1200\">", "a picture"),
     ] {
         for name in ["a.json", "a.cpuprofile", "a.folded"] {

@@ -18,6 +18,7 @@ use self::random_recording::timed_recording;
 const RECORDINGS: u64 = if cfg!(miri) { 1 } else { 60 };
 
 /// Formats that hold what samples are worth.
+/// `pprof`, which has sums of samples, is tested in pprof.rs.
 const TIMED: [Format; 4] = [
     Format::Html,
     Format::Firefox,
@@ -37,16 +38,20 @@ fn case(name: &str) -> Recording {
         .0
 }
 
-fn text(recording: &Recording, format: Format) -> String {
+fn bytes(recording: &Recording, format: Format) -> Vec<u8> {
     let mut text = Vec::new();
     format.write(recording, &mut text).unwrap();
-    String::from_utf8(text).unwrap()
+    text
+}
+
+fn text(recording: &Recording, format: Format) -> String {
+    String::from_utf8(bytes(recording, format)).unwrap()
 }
 
 fn convert(recording: &Recording, format: Format) -> Recording {
-    let text = text(recording, format);
-    let read = read(text.as_bytes(), None, Some(format));
-    read.unwrap_or_else(|error| panic!("{format}: {error}\n{text}"))
+    let text = bytes(recording, format);
+    let read = read(&text, None, Some(format));
+    read.unwrap_or_else(|error| panic!("{format}: {error}\n{}", String::from_utf8_lossy(&text)))
         .0
 }
 

@@ -570,11 +570,7 @@ mod tests {
                 400,
                 &["FOLDER/bad.folded: line 2: "],
             ),
-            (
-                "load?name=a&format=pprof",
-                400,
-                &["format=pprof", "firefox"],
-            ),
+            ("load?name=a&format=perf", 400, &["format=perf", "firefox"]),
             ("save?id=ID", 400, &["format is missing"]),
             ("save?id=ID&format=x", 400, &["format=x"]),
             (

@@ -38,8 +38,8 @@ The end of the file's name selects the format: .firefox.json, for profiler.firef
 .speedscope-lines.json, the same with a frame for each line of a function; .cpuprofile, for Chrome's
 DevTools; .collapsed or .folded, for flame graphs; .collapsed-lines, the same with a line number for each
 function; .trace.json, the result of Profiler.stop() in a page; .html, a page that shows the profile in
-any browser. A file whose name ends in .gz is compressed with gzip. The ending .json.gz without a format
-before it is for profiler.firefox.com. A trace or a cpuprofile holds only one event loop: if several were
+any browser; .pb.gz, for `go tool pprof`. A file whose name ends in .gz is compressed with gzip. The
+ending .json.gz without a format before it is for profiler.firefox.com. A trace or a cpuprofile holds only one event loop: if several were
 sampled, each has a file of its own.
 Without -o, the profile goes to a new file in the working directory, named strobe-profile with the
 ending of its format. With -o, an existing file is replaced. `strobe view FILE` shows the profile;

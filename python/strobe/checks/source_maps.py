@@ -37,6 +37,8 @@ ENDINGS = {
     "collapsed-lines": ".collapsed-lines",
     "trace": ".trace.json",
 }
+# No tool of npm reads these. The test pprof.rs of profile_formats lets Go read them.
+READ_BY_OTHERS = ("pprof",)
 WITH_LINES = ("html", "firefox", "cpuprofile", "collapsed-lines", "speedscope-lines")
 # These have no definitions, which a map needs.
 WITHOUT_DEFINITIONS = ("speedscope-lines",)

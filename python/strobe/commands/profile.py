@@ -20,7 +20,7 @@ EPILOG = (
     "EXPR, --keep-last S, --long-tasks MS, --no-linked-maps, --sources, --event-loops all|main, --format FORMAT, "
     "-o FILE, --top N, --source-maps DIR, and those of the browser, such as --headless, --window-size WxH, "
     "--pref NAME=VALUE and --multiprocess. The formats are firefox, speedscope, speedscope-lines, "
-    "cpuprofile, collapsed, collapsed-lines, trace and html."
+    "cpuprofile, collapsed, collapsed-lines, trace, html and pprof."
 )
 OWN_OPTIONS = ("--release", "-h", "--help")
 

@@ -36,7 +36,8 @@ pub use feature_policy::feature_policy;
 pub use frames::frames;
 pub use permissions_policy::permissions_policy;
 pub use profiles::{
-    any_profile, chrome_trace, collapsed, cpuprofile, firefox, hermes, html, speedscope, web_trace,
+    any_profile, chrome_trace, collapsed, cpuprofile, firefox, hermes, html, pprof, speedscope,
+    web_trace,
 };
 pub use profiling_query::profiling_query;
 pub use reports::reports;
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn any_profile_corpus() {
-        check_corpus("any_profile", any_profile, 11);
+        check_corpus("any_profile", any_profile, 12);
     }
 
     #[test]
@@ -135,6 +136,11 @@ mod tests {
     #[test]
     fn permissions_policy_corpus() {
         check_corpus("permissions_policy", permissions_policy, 15);
+    }
+
+    #[test]
+    fn pprof_corpus() {
+        check_corpus("pprof", pprof, 6);
     }
 
     #[test]

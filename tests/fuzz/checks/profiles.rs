@@ -42,6 +42,10 @@ pub fn html(input: &[u8]) -> bool {
     check(input, Format::Html)
 }
 
+pub fn pprof(input: &[u8]) -> bool {
+    check(input, Format::Pprof)
+}
+
 pub fn speedscope(input: &[u8]) -> bool {
     check(input, Format::Speedscope)
 }
@@ -309,7 +313,11 @@ fn check_what_recorded(recording: &Recording, again: &Recording, format: Format)
         Format::Firefox | Format::Html if is_whole => {
             assert_eq!(said_again, said, "{format}");
         },
-        Format::Collapsed | Format::CollapsedLines | Format::Cpuprofile | Format::Trace => {
+        Format::Collapsed
+        | Format::CollapsedLines
+        | Format::Cpuprofile
+        | Format::Pprof
+        | Format::Trace => {
             assert_eq!(said_again, None, "{format}");
         },
         Format::Firefox | Format::Html | Format::Speedscope | Format::SpeedscopeLines => {
@@ -343,16 +351,20 @@ fn check_conversion(recording: &Recording, format: Format) {
         // These have times in the place of samples then.
         Format::Collapsed | Format::CollapsedLines if is_timed => return,
         // Each sample is written alone then, for however many it stands.
-        Format::Speedscope | Format::SpeedscopeLines if is_timed && is_weighted(recording) => {
+        Format::Speedscope | Format::SpeedscopeLines | Format::Cpuprofile | Format::Firefox
+            if is_timed && is_weighted(recording) =>
+        {
             return;
         },
         Format::SpeedscopeLines => check_lines_as_functions(recording, &again),
         _ => check_totals(&again, recording, format),
     }
     let lines = match format {
-        Format::Firefox | Format::Html | Format::Cpuprofile | Format::CollapsedLines => {
-            samples_of_lines(recording)
-        },
+        Format::Firefox
+        | Format::Html
+        | Format::Cpuprofile
+        | Format::CollapsedLines
+        | Format::Pprof => samples_of_lines(recording),
         Format::Trace | Format::Speedscope | Format::SpeedscopeLines | Format::Collapsed => {
             HashMap::new()
         },
