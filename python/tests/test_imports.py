@@ -22,6 +22,7 @@ CRATES = {
     "components/profile_commands": (),
     "components/profile_formats": (),
     "components/profile_recorder": (),
+    "components/profile_sets": (),
     "components/script/dom/profiler": ("dom", "profiler"),
     "components/shared/js_profiler": (),
     "components/shell": (),

@@ -1,0 +1,365 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Where the profiles of a set come from: files in any format, folders of them, lines of NDJSON, and standard input, each of
+//! them perhaps compressed by gzip. Several are read at a time, and given on in the order in which they were found.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use flate2::read::MultiGzDecoder;
+use profile_formats::{
+    Format, MAX_TEXT_BYTES, ReadOptions, apply_map_folders, content, deadline_of_maps, read_with,
+    value_by_clock,
+};
+use serde::de::IgnoredAny;
+use sha2::{Digest, Sha256};
+
+use crate::bounds::{BATCH_BYTES, BATCH_PROFILES, MAX_FOLDER_DEPTH};
+use crate::envelope::{Envelope, is_envelope};
+use crate::labels::{Labels, NamePattern};
+use crate::profile::Profile;
+
+const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+
+/// The name of standard input on the command line.
+const STANDARD_STREAM: &str = "-";
+
+/// Where profiles are.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Input {
+    /// A file, or a folder whose files are all read, also those in folders in it.
+    Path(PathBuf),
+    StandardInput,
+}
+
+impl Input {
+    /// What an argument of a command line means.
+    pub fn of_argument(argument: PathBuf) -> Self {
+        match argument.as_os_str() == STANDARD_STREAM {
+            true => Self::StandardInput,
+            false => Self::Path(argument),
+        }
+    }
+}
+
+/// How they are read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// That of all files; without it, the content shows the format.
+    pub read: ReadOptions,
+    /// What a person says about all profiles. It counts more than what they say themselves.
+    pub labels: Labels,
+    /// Labels in the names of files. They count less.
+    pub names: Option<NamePattern>,
+    /// Folders of source maps, each perhaps for one release alone.
+    pub source_maps: Vec<(Option<String>, PathBuf)>,
+    /// Whether a bad input ends it all.
+    pub is_strict: bool,
+}
+
+/// What has been read.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Outcome {
+    pub profiles: u64,
+    pub skipped: u64,
+}
+
+#[derive(Debug)]
+pub struct Inputs {
+    pub inputs: Vec<Input>,
+    pub options: Options,
+}
+
+/// The content of one profile.
+struct Piece {
+    /// For people.
+    name: String,
+    /// Of its file.
+    path: Option<PathBuf>,
+    content: Vec<u8>,
+    is_line: bool,
+}
+
+/// Whoever gets the profiles.
+struct Batch<'a> {
+    options: &'a Options,
+    pieces: Vec<Piece>,
+    bytes: usize,
+    outcome: Outcome,
+    each: &'a mut dyn FnMut(Profile) -> Result<(), String>,
+    warn: &'a mut dyn FnMut(&str),
+}
+
+impl Inputs {
+    /// Gives each profile to `each`, whose error ends it. `warn` is called with a line for each input that is left out, and
+    /// each notice about one that is not.
+    pub fn read(
+        &self,
+        mut each: impl FnMut(Profile) -> Result<(), String>,
+        mut warn: impl FnMut(&str),
+    ) -> Result<Outcome, String> {
+        let mut batch = Batch {
+            options: &self.options,
+            pieces: Vec::new(),
+            bytes: 0,
+            outcome: Outcome::default(),
+            each: &mut each,
+            warn: &mut warn,
+        };
+        for input in &self.inputs {
+            match input {
+                Input::Path(path) => batch.add_path(path, 0)?,
+                Input::StandardInput => {
+                    batch.add_stream(io::stdin().lock(), "standard input", None)?
+                },
+            }
+        }
+        batch.flush()?;
+        Ok(batch.outcome)
+    }
+}
+
+impl Batch<'_> {
+    fn add_path(&mut self, path: &Path, depth: usize) -> Result<(), String> {
+        let name = path.display().to_string();
+        if !path.is_dir() {
+            return match File::open(path) {
+                Ok(file) => {
+                    self.add_stream(BufReader::with_capacity(1 << 16, file), &name, Some(path))
+                },
+                Err(error) => self.skip(&name, &error.to_string()),
+            };
+        }
+        if depth == MAX_FOLDER_DEPTH {
+            return self.skip(
+                &name,
+                &format!("more than {MAX_FOLDER_DEPTH} folders in each other"),
+            );
+        }
+        let entries = fs::read_dir(path).and_then(|entries| {
+            let paths = entries.map(|entry| Ok(entry?.path()));
+            paths.collect::<io::Result<Vec<_>>>()
+        });
+        match entries {
+            Ok(mut paths) => {
+                paths.sort();
+                paths
+                    .iter()
+                    .try_for_each(|path| self.add_path(path, depth + 1))
+            },
+            Err(error) => self.skip(&name, &error.to_string()),
+        }
+    }
+
+    fn add_stream(
+        &mut self,
+        mut reader: impl BufRead,
+        name: &str,
+        path: Option<&Path>,
+    ) -> Result<(), String> {
+        let is_gzip = match reader.fill_buf() {
+            Ok(start) => start.starts_with(GZIP_MAGIC),
+            Err(error) => return self.skip(name, &error.to_string()),
+        };
+        if !is_gzip {
+            return self.add_text(reader, name, path);
+        }
+        // A profile is unpacked where it is read, several at a time. Only lines are unpacked here.
+        let mut start = Vec::new();
+        if let Err(error) = reader.by_ref().take(1 << 16).read_to_end(&mut start) {
+            return self.skip(name, &error.to_string());
+        }
+        let mut unpacked = Vec::new();
+        // What is cut off in the middle is an error, and its beginning is enough.
+        let _ = MultiGzDecoder::new(&*start)
+            .take(1 << 20)
+            .read_to_end(&mut unpacked);
+        let rest = io::Cursor::new(start).chain(reader);
+        match unpacked.trim_ascii_start().starts_with(b"{") {
+            true => self.add_text(BufReader::new(MultiGzDecoder::new(rest)), name, path),
+            false => self.add_whole(rest, name, path),
+        }
+    }
+
+    /// Lines of NDJSON, or one profile.
+    fn add_text(
+        &mut self,
+        mut reader: impl BufRead,
+        name: &str,
+        path: Option<&Path>,
+    ) -> Result<(), String> {
+        let mut number = 1;
+        let mut line = match self.line(&mut reader, name)? {
+            Some(line) => line,
+            None => return Ok(()),
+        };
+        let is_object = line.trim_ascii_start().starts_with(b"{")
+            && serde_json::from_slice::<IgnoredAny>(&line).is_ok();
+        let are_lines = is_object
+            && (is_envelope(&line)
+                || reader
+                    .fill_buf()
+                    .is_ok_and(|rest| rest.trim_ascii_start().starts_with(b"{")));
+        if !are_lines {
+            return self.add_whole(io::Cursor::new(line).chain(reader), name, path);
+        }
+        loop {
+            if !line.trim_ascii().is_empty() {
+                self.push(Piece {
+                    name: format!("{name}: line {number}"),
+                    path: path.map(Path::to_owned),
+                    content: line,
+                    is_line: true,
+                })?;
+            }
+            line = match self.line(&mut reader, name)? {
+                Some(line) if line.is_empty() => return Ok(()),
+                Some(line) => line,
+                None => return Ok(()),
+            };
+            number += 1;
+        }
+    }
+
+    /// The next line with its end; empty behind the last one. None if the rest of the input is left out.
+    fn line(&mut self, reader: &mut impl BufRead, name: &str) -> Result<Option<Vec<u8>>, String> {
+        let mut line = Vec::new();
+        match reader.take(MAX_TEXT_BYTES + 1).read_until(b'\n', &mut line) {
+            Ok(_) if line.len() as u64 <= MAX_TEXT_BYTES => Ok(Some(line)),
+            Ok(_) => {
+                self.skip(name, &format!("a line of more than {MAX_TEXT_BYTES} bytes"))?;
+                Ok(None)
+            },
+            Err(error) => {
+                self.skip(name, &error.to_string())?;
+                Ok(None)
+            },
+        }
+    }
+
+    fn add_whole(
+        &mut self,
+        reader: impl Read,
+        name: &str,
+        path: Option<&Path>,
+    ) -> Result<(), String> {
+        match content(reader) {
+            Ok(content) => self.push(Piece {
+                name: name.to_owned(),
+                path: path.map(Path::to_owned),
+                content,
+                is_line: false,
+            }),
+            Err(error) => self.skip(name, &error.to_string()),
+        }
+    }
+
+    fn push(&mut self, piece: Piece) -> Result<(), String> {
+        self.bytes += piece.content.len();
+        self.pieces.push(piece);
+        match self.bytes >= BATCH_BYTES || self.pieces.len() == BATCH_PROFILES {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    fn skip(&mut self, name: &str, why: &str) -> Result<(), String> {
+        // What comes before it is told first.
+        self.flush()?;
+        self.refuse(name, why)
+    }
+
+    fn refuse(&mut self, name: &str, why: &str) -> Result<(), String> {
+        let line = format!("{name}: {why}");
+        if self.options.is_strict {
+            return Err(line);
+        }
+        self.outcome.skipped += 1;
+        (self.warn)(&format!("{line}; it is left out"));
+        Ok(())
+    }
+
+    /// Makes profiles of what has been read.
+    fn flush(&mut self) -> Result<(), String> {
+        let pieces = std::mem::take(&mut self.pieces);
+        self.bytes = 0;
+        let options = self.options;
+        let slots: Vec<_> = pieces.iter().map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed))
+                && let Some(piece) = pieces.get(index)
+            {
+                let made = profile_of(piece, options);
+                *slots[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(pieces.len());
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        });
+        for (piece, slot) in pieces.iter().zip(slots) {
+            let made = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+            match made.expect("each piece has been read") {
+                Ok((profile, notices)) => {
+                    for notice in notices {
+                        (self.warn)(&notice);
+                    }
+                    self.outcome.profiles += 1;
+                    (self.each)(profile).map_err(|problem| format!("{}: {problem}", piece.name))?;
+                },
+                Err(problem) => self.refuse(&piece.name, &problem)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The profile of a piece, and notices about it.
+fn profile_of(piece: &Piece, options: &Options) -> Result<(Profile, Vec<String>), String> {
+    let envelope = match piece.is_line {
+        true => Envelope::read(&piece.content)?,
+        false => Envelope::of_profile(&piece.content),
+    };
+    let mut labels = options.labels.clone();
+    labels.add_missing(&envelope.labels);
+    if let (Some(pattern), Some(path)) = (&options.names, &piece.path)
+        && let Some(of_name) = pattern.labels_of(path)
+    {
+        labels.add_missing(&of_name);
+    }
+    let path = piece.path.as_deref().filter(|_| !piece.is_line);
+    let (mut recording, format, notices) =
+        read_with(&envelope.profile, path, options.read).map_err(|error| error.to_string())?;
+    let mut notices: Vec<_> = notices.iter().map(ToString::to_string).collect();
+    if format == Format::Trace {
+        value_by_clock(&mut recording).map_err(|invalid| invalid.to_string())?;
+    }
+    let release = labels.get("release");
+    let folders = options.source_maps.iter();
+    let folders = folders.filter(|(of, _)| of.as_deref().is_none_or(|of| Some(of) == release));
+    let folders: Vec<PathBuf> = folders.map(|(_, folder)| folder.clone()).collect();
+    let of_maps = apply_map_folders(&mut recording, &folders, &deadline_of_maps());
+    notices.extend(of_maps.iter().map(ToString::to_string));
+    Ok((
+        Profile {
+            name: piece.name.clone(),
+            format,
+            session: envelope.session,
+            labels,
+            recording,
+            digest: Sha256::digest(&envelope.profile).into(),
+        },
+        notices,
+    ))
+}

@@ -1,0 +1,228 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+//! Two sets compared: what is found in real files, and how often intervals hold in simulated ones.
+
+use std::fs;
+
+use profile_sets::{Condition, Diff, Input, Inputs, Options, Sessions, diff};
+use tempfile::TempDir;
+
+/// SplitMix64, <https://prng.di.unimi.it/splitmix64.c>.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut next = self.0;
+        next = (next ^ (next >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        next = (next ^ (next >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        next ^ (next >> 31)
+    }
+
+    /// Between 0 and 1.
+    fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// With a mean of 0 and a deviation of 1.
+    fn normal(&mut self) -> f64 {
+        let (one, other) = (self.uniform().max(1e-300), self.uniform());
+        (-2. * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+    }
+}
+
+/// Lines of NDJSON of sessions, whose functions take the given milliseconds, in samples of 1 ms.
+fn lines(sessions: usize, times: &[(&str, u32, u64)], random: &mut Random) -> String {
+    let mut text = String::new();
+    for session in 0..sessions {
+        let frames = times.iter().map(|(name, line, _)| {
+            format!(r#"{{"name":"{name}","resourceId":0,"line":{line},"column":1}}"#)
+        });
+        let frames: Vec<_> = frames.collect();
+        let stacks: Vec<_> = (0..times.len())
+            .map(|frame| format!(r#"{{"frameId":{frame}}}"#))
+            .collect();
+        let mut samples = Vec::new();
+        for (stack, (_, _, milliseconds)) in times.iter().enumerate() {
+            let varied = *milliseconds as f64 * (1. + 0.1 * random.normal());
+            for _ in 0..varied.round() as usize {
+                samples.push(format!(
+                    r#"{{"timestamp":{},"stackId":{stack}}}"#,
+                    samples.len()
+                ));
+            }
+        }
+        text += &format!(
+            "{{\"v\":1,\"session\":\"s{session}\",\"release\":\"r\",\"trace\":{{\"resources\":[\"https://a.test/a.js\"],\
+             \"frames\":[{}],\"stacks\":[{}],\"samples\":[{}]}}}}\n",
+            frames.join(","),
+            stacks.join(","),
+            samples.join(",")
+        );
+    }
+    text
+}
+
+fn compared(base: &str, new: &str) -> Diff {
+    let folder: TempDir = tempfile::tempdir().unwrap();
+    let mut sessions = Sessions::new(None);
+    for (set, text) in [base, new].iter().enumerate() {
+        let path = folder.path().join(format!("{set}.ndjson"));
+        fs::write(&path, text).unwrap();
+        let inputs = Inputs {
+            inputs: vec![Input::Path(path)],
+            options: Options::default(),
+        };
+        let read = inputs.read(
+            |profile| sessions.add(set, profile),
+            |line| panic!("{line}"),
+        );
+        read.unwrap();
+    }
+    sessions.finish().unwrap();
+    let names = ["base", "new"].map(str::to_owned);
+    diff(&sessions, names, |set, _| Some(set), 1_000).unwrap()
+}
+
+#[test]
+fn what_became_slower_is_first_and_fails() {
+    let mut random = Random(1);
+    let base = lines(
+        30,
+        &[("a", 1, 100), ("b", 2, 50), ("c", 3, 20)],
+        &mut random,
+    );
+    let new = lines(
+        30,
+        &[("a", 1, 100), ("b", 2, 75), ("c", 3, 20)],
+        &mut random,
+    );
+    let diff = compared(&base, &new);
+    let first = &diff.changes[0];
+    assert_eq!(first.function.name, "b");
+    let growth = first.growth.unwrap();
+    assert!(
+        growth.low < 0.5 && growth.high > 0.5 && growth.low > 0.3,
+        "{growth:?}"
+    );
+    let names = |by| -> Vec<String> {
+        let grown = diff.grown(by).unwrap().into_iter();
+        grown.map(|change| change.function.name.clone()).collect()
+    };
+    assert_eq!(names(0.05), ["b"]);
+    assert_eq!(names(0.8), [""; 0]);
+    let text = diff.text(2);
+    assert!(text.starts_with("base: base, 30 sessions, "), "{text}");
+    assert!(text.contains("1 more functions are not listed"), "{text}");
+    let markdown = diff.markdown(3);
+    assert!(markdown.contains("| b | a.js:2:1 |"), "{markdown}");
+    assert_eq!(diff.json()["changes"][0]["function"]["name"], "b");
+}
+
+#[test]
+fn functions_that_moved_are_matched_by_their_names() {
+    let mut random = Random(2);
+    let base = lines(10, &[("a", 1, 50), ("b", 2, 50)], &mut random);
+    let new = lines(10, &[("a", 1, 50), ("b", 20, 50)], &mut random);
+    let diff = compared(&base, &new);
+    assert_eq!(diff.changes.len(), 2);
+    let moved = diff
+        .changes
+        .iter()
+        .find(|change| change.function.name == "b")
+        .unwrap();
+    assert_eq!(moved.function.line.unwrap().get(), 20);
+    assert_eq!(moved.moved_from.as_ref().unwrap().line.unwrap().get(), 2);
+    assert_eq!(diff.grown(0.5), Ok(vec![]));
+}
+
+#[test]
+fn a_function_that_is_new_has_grown() {
+    let mut random = Random(3);
+    let base = lines(20, &[("a", 1, 50)], &mut random);
+    let new = lines(20, &[("a", 1, 50), ("b", 2, 10)], &mut random);
+    let diff = compared(&base, &new);
+    let grown = diff.grown(0.05).unwrap();
+    assert_eq!(grown.len(), 1);
+    assert_eq!((&*grown[0].function.name, grown[0].growth), ("b", None));
+}
+
+#[test]
+fn one_long_recording_is_cut_into_blocks_of_time() {
+    let mut random = Random(4);
+    let diff = compared(
+        &lines(1, &[("a", 1, 3_000), ("b", 2, 1_000)], &mut random),
+        &lines(1, &[("a", 1, 3_000), ("b", 2, 1_000)], &mut random),
+    );
+    assert_eq!(diff.sides.each_ref().map(|side| side.blocks), [50; 2]);
+    assert!(diff.changes[0].share.is_some());
+    // Per session, not per block.
+    assert!(
+        diff.sides[0].milliseconds > 3_000.,
+        "{}",
+        diff.sides[0].milliseconds
+    );
+}
+
+#[test]
+fn what_was_merged_without_sessions_has_no_intervals() {
+    let text = |name: &str| {
+        format!(
+            "[page: 2 sessions, their stacks one after another];{name} 5\n[worker: 1 session];g 3\n"
+        )
+    };
+    let diff = compared(&text("f"), &text("f"));
+    assert!(diff.changes.iter().all(|change| change.share.is_none()));
+    let error = diff.grown(0.05).unwrap_err();
+    assert!(error.contains("merged without its sessions"), "{error}");
+    assert!(
+        diff.text(3).contains("There are no intervals: "),
+        "{}",
+        diff.text(3)
+    );
+    let mut random = Random(5);
+    let few = lines(2, &[("a", 1, 50)], &mut random);
+    let error = compared(&few, &few).grown(0.05).unwrap_err();
+    assert!(error.contains("fewer than 5 sessions"), "{error}");
+}
+
+#[test]
+fn percentiles_name_the_slowest_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for number in 1..=20_u64 {
+        let mut random = Random(number);
+        let line = lines(1, &[("f", 1, 10 * number)], &mut random);
+        text += &line.replace("\"s0\"", &format!("\"s{number}\""));
+    }
+    let path = folder.path().join("a.ndjson");
+    fs::write(&path, text).unwrap();
+    let inputs = Inputs {
+        inputs: vec![Input::Path(path)],
+        options: Options::default(),
+    };
+    let percentiles = |condition: Option<&str>| {
+        let condition = condition.map(|text| Condition::parse(text).unwrap());
+        let mut sessions = Sessions::new(condition);
+        inputs
+            .read(|profile| sessions.add(0, profile), |line| panic!("{line}"))
+            .unwrap();
+        sessions.finish().unwrap();
+        assert_eq!(sessions.values_of("release"), ["r"]);
+        let mut rows = sessions.percentiles(|_| true, 5);
+        assert_eq!(rows.len(), 1);
+        rows.remove(0)
+    };
+    let all = percentiles(None);
+    assert!((70_000_000..140_000_000).contains(&all.p50), "{all:?}");
+    assert!(
+        all.p95 > 140_000_000 && all.p95 <= all.slowest[0].1,
+        "{all:?}"
+    );
+    assert_eq!(all.slowest.len(), 3);
+    let one = percentiles(Some("session=s3"));
+    assert_eq!((one.p50, one.p95), (one.time, one.time));
+    assert_eq!(one.slowest[0].0, "s3");
+}
