@@ -36,6 +36,27 @@ pub fn unit_argument() -> Arg {
         .help("What the counts of collapsed stacks are; guessed by default")
 }
 
+/// What the functions of a written profile are named.
+pub fn names_argument() -> Arg {
+    Arg::new("names")
+        .long("names")
+        .value_name("HOW")
+        .value_parser([PLAIN_NAMES, NAMES_WITH_PLACES])
+        .default_value(PLAIN_NAMES)
+        .help(
+            "file: functions that share a name get the file and the line, for tools that add up functions of one name",
+        )
+}
+
+const PLAIN_NAMES: &str = "plain";
+const NAMES_WITH_PLACES: &str = "file";
+
+/// Whether functions that share a name get the place of their definition.
+pub fn names_with_places(matches: &mut ArgMatches) -> bool {
+    let names: Option<String> = matches.remove_one("names");
+    names.is_some_and(|names| names == NAMES_WITH_PLACES)
+}
+
 /// How many functions a report lists.
 pub fn top_argument() -> Arg {
     Arg::new("top")

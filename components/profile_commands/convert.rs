@@ -8,11 +8,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use profile_formats::{Format, Notice, WriteError};
+use profile_formats::{Format, Notice, WriteError, add_places_to_names};
 
 use crate::arguments::{
     event_loop_argument, format_parser, input_argument, input_format_argument, input_or_output,
-    saved_source_maps_argument, source_maps, unit_argument,
+    names_argument, names_with_places, saved_source_maps_argument, source_maps, unit_argument,
 };
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording};
 use crate::{output, saved_file};
@@ -38,6 +38,8 @@ pub struct Conversion {
     pub input: SavedRecording,
     pub output: PathBuf,
     pub to: Format,
+    /// Whether functions that share a name get the place of their definition.
+    pub with_places: bool,
 }
 
 /// The subcommand.
@@ -65,6 +67,7 @@ pub fn command() -> Command {
             "Write only the event loop with this number (the first one is 0)",
         ))
         .arg(saved_source_maps_argument())
+        .arg(names_argument())
 }
 
 impl Conversion {
@@ -77,7 +80,12 @@ impl Conversion {
             source_maps: source_maps(matches, working_directory),
         };
         let output = input_or_output(matches, "OUT", working_directory);
-        Self::new(input, output, matches.remove_one("to"))
+        let with_places = names_with_places(matches);
+        let conversion = Self::new(input, output, matches.remove_one("to"))?;
+        Ok(Self {
+            with_places,
+            ..conversion
+        })
     }
 
     /// `to` is the format to write. Without it, the output's name selects the format.
@@ -86,6 +94,7 @@ impl Conversion {
             to: saved_file::format_for(&output, to, "--to")?,
             input,
             output,
+            with_places: false,
         })
     }
 
@@ -94,7 +103,10 @@ impl Conversion {
     pub fn run(&self, warn: impl FnMut(&Notice)) -> Result<(), String> {
         let at_output =
             |problem: &dyn std::fmt::Display| format!("{}: {problem}", self.output.display());
-        let recording = self.input.read(warn)?;
+        let mut recording = self.input.read(warn)?;
+        if self.with_places {
+            add_places_to_names(&mut recording).map_err(|invalid| self.input.problem(&invalid))?;
+        }
         let written = match self.output == OsStr::new(STANDARD_STREAM) {
             true => output::write(self.to, &recording),
             // The output may be the same file as the input.

@@ -12,14 +12,21 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
 pub mod arguments;
 mod convert;
+mod diff;
+mod failure;
+mod merge;
 mod output;
 mod progress;
 mod report;
 pub mod saved_file;
 mod saved_recording;
+mod sets;
 mod task;
 
 pub use crate::convert::Conversion;
+pub use crate::diff::DiffTask;
+pub use crate::failure::Failure;
+pub use crate::merge::MergeTask;
 pub use crate::output::{print, write};
 pub use crate::report::{Form, SavedReport};
 pub use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SourceMaps};

@@ -10,6 +10,9 @@ use clap::{ArgMatches, Command};
 use profile_formats::Notice;
 
 use crate::convert::{self, Conversion};
+use crate::diff::{self, DiffTask};
+use crate::failure::Failure;
+use crate::merge::{self, MergeTask};
 use crate::output::print;
 use crate::report::{self, SavedReport};
 
@@ -17,16 +20,23 @@ use crate::report::{self, SavedReport};
 #[derive(Debug, PartialEq)]
 pub enum Task {
     Convert(Conversion),
+    Diff(Box<DiffTask>),
+    Merge(Box<MergeTask>),
     Report(SavedReport),
 }
 
 impl Task {
     /// The names of the subcommands.
-    pub const NAMES: [&str; 2] = ["convert", "report"];
+    pub const NAMES: [&str; 4] = ["convert", "diff", "merge", "report"];
 
     /// The subcommands, in the order of their names.
-    pub fn commands() -> [Command; 2] {
-        [convert::command(), report::command()]
+    pub fn commands() -> [Command; 4] {
+        [
+            convert::command(),
+            diff::command(),
+            merge::command(),
+            report::command(),
+        ]
     }
 
     /// What the arguments of a subcommand ask for; `None` if it is none of these subcommands. Paths are relative to
@@ -40,6 +50,14 @@ impl Task {
     ) -> Option<Result<Self, String>> {
         match name {
             "convert" => Some(Conversion::of(matches, working_directory).map(Self::Convert)),
+            "diff" => {
+                let task = DiffTask::of(matches, working_directory);
+                Some(task.map(|task| Self::Diff(Box::new(task))))
+            },
+            "merge" => {
+                let task = MergeTask::of(matches, working_directory);
+                Some(task.map(|task| Self::Merge(Box::new(task))))
+            },
             "report" => Some(Ok(Self::Report(SavedReport::of(
                 matches,
                 working_directory,
@@ -48,14 +66,20 @@ impl Task {
         }
     }
 
-    /// Does it. What it has to say goes to standard output.
+    /// Does it. What was asked for goes to standard output.
     ///
-    /// The error is one line that names the file that is wrong, and the place in it. `warn` is called for each source map
-    /// that is not used.
-    pub fn run(&self, warn: impl FnMut(&Notice)) -> Result<(), String> {
+    /// The error is one line that names the file that is wrong, and the place in it. `tell` is called with each line that
+    /// the person should know besides: of a source map that is not used, or an input that is left out.
+    pub fn run(&self, mut tell: impl FnMut(&str)) -> Result<(), Failure> {
+        let warn = |notice: &Notice| tell(&format!("warning: {notice}"));
         match self {
-            Self::Convert(conversion) => conversion.run(warn),
-            Self::Report(report) => print(&report.text(warn)?),
+            Self::Convert(conversion) => conversion.run(warn).map_err(Failure::Failed),
+            Self::Diff(task) => task.run(tell),
+            Self::Merge(task) => task.run(tell),
+            Self::Report(report) => {
+                let text = report.text(warn).map_err(Failure::Failed)?;
+                print(&text).map_err(Failure::Failed)
+            },
         }
     }
 }
@@ -111,6 +135,7 @@ mod tests {
                 },
                 output: PathBuf::from("/b.cpuprofile"),
                 to: Format::Cpuprofile,
+                with_places: false,
             }))
         );
         assert_eq!(
@@ -124,7 +149,8 @@ mod tests {
                 "3",
                 "--source-maps",
                 "dist",
-                "--source-maps=/lib"
+                "--source-maps=/lib",
+                "--names=file"
             ]),
             Ok(Task::Convert(Conversion {
                 input: SavedRecording {
@@ -136,6 +162,7 @@ mod tests {
                 },
                 output: PathBuf::from("-"),
                 to: Format::Firefox,
+                with_places: true,
             }))
         );
         for (arguments, named, complaint) in [

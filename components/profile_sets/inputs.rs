@@ -49,7 +49,7 @@ impl Input {
 }
 
 /// How they are read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// That of all files; without it, the content shows the format.
     pub read: ReadOptions,
@@ -70,7 +70,7 @@ pub struct Outcome {
     pub skipped: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Inputs {
     pub inputs: Vec<Input>,
     pub options: Options,

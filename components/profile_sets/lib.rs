@@ -18,7 +18,6 @@ const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 mod bootstrap;
 mod bounds;
 mod clocks;
-mod commands;
 mod diff;
 mod diff_text;
 mod envelope;
@@ -31,8 +30,7 @@ mod sessions;
 #[cfg(test)]
 mod simulation;
 
-pub use crate::commands::{DiffTask, Failure, MergeTask, diff_command, merge_command};
-pub use crate::diff::{Change, Diff, Interval, Side, diff};
+pub use crate::diff::{Change, Diff, Interval, REPLICATES, Side, diff};
 pub use crate::functions::{Key, normalised_url};
 pub use crate::inputs::{Input, Inputs, Options, Outcome};
 pub use crate::labels::{Condition, Labels, NamePattern};

@@ -47,7 +47,7 @@ use std::fs;
 use std::io;
 use std::process::ExitCode;
 
-use profile_commands::{Task, print};
+use profile_commands::{Failure, Task, print};
 use profile_recorder::Recorder;
 
 use crate::about_profiling::Recordings;
@@ -86,7 +86,10 @@ fn run() -> Result<u8, (u8, String)> {
     let mut command_line = match parsed {
         Parsed::Run(command_line) => *command_line,
         Parsed::Saved(task) => {
-            task.run(warn).map_err(failed)?;
+            task.run(report).map_err(|failure| match failure {
+                Failure::Failed(message) => failed(message),
+                Failure::Refused(message) => wrong(message),
+            })?;
             return Ok(0);
         },
         Parsed::Information(text) => {

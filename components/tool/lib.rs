@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Command;
-use profile_commands::Task;
+use profile_commands::{Failure, Task};
 use profile_formats::Notice;
 use terminal_text::on_one_line;
 
@@ -84,7 +84,13 @@ fn of_subcommand(name: &str, matches: &mut clap::ArgMatches) -> Result<(), (u8, 
     let working_directory = env::current_dir()
         .map_err(|error| failed(format!("cannot find the working directory: {error}")))?;
     if let Some(task) = Task::of(name, matches, &working_directory) {
-        return task.map_err(wrong)?.run(warn).map_err(failed);
+        return task
+            .map_err(wrong)?
+            .run(tell)
+            .map_err(|failure| match failure {
+                Failure::Failed(message) => failed(message),
+                Failure::Refused(message) => wrong(message),
+            });
     }
     let view = view::View::of(matches, &working_directory).map_err(wrong)?;
     view.run(warn).map_err(failed)

@@ -53,7 +53,7 @@ mod tests {
                 subcommand.clone(),
             ));
         }
-        assert_eq!(commands.len(), 5);
+        assert_eq!(commands.len(), 7);
         commands
     }
 

@@ -24,6 +24,7 @@ BASE_CRATES = (
     "components/profile_commands",
     "components/profile_formats",
     "components/profile_recorder",
+    "components/profile_sets",
     "components/source_maps",
     "components/terminal_text",
     BASE_JS_PROFILER,

@@ -71,6 +71,9 @@ fn the_status_says_how_it_went_and_one_line_what_went_wrong() {
         (&[], "Usage:"),
         (&["view", "a.folded", "--port=80"], "--serve"),
         (&["view", "a.folded", "-o", "no/a.html"], "does not exist"),
+        (&["merge", "a.folded", "-o", "b.json"], "--to"),
+        (&["merge", "a.folded"], "--output"),
+        (&["diff", "a.folded"], "BASE and NEW"),
     ] {
         let wrong = run(&folder, arguments);
         assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
@@ -88,6 +91,8 @@ fn help_and_version_go_to_standard_output() {
         (&["report", "--help"], "--markdown"),
         (&["convert", "--help"], "cpuprofile"),
         (&["view", "--help"], "--serve"),
+        (&["merge", "--help"], "--label-names"),
+        (&["diff", "--help"], "--fail-above"),
         (&["--version"], env!("CARGO_PKG_VERSION")),
     ] {
         let help = run(&folder, arguments);
@@ -118,6 +123,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         &["report", "--json", "--top=20000", "a.folded"],
         &["convert", "a.folded", "-", "--to=firefox"],
         &["view", "a.folded", "-o", "-"],
+        &["diff", "--json", "a.folded", "a.folded"],
         &["completions", "bash"],
         &["--help"],
     ] {
@@ -140,6 +146,7 @@ fn a_full_disk_is_one() {
         &["report", "a.folded"][..],
         &["convert", "a.folded", "-", "--to=firefox"],
         &["view", "a.folded", "-o", "-"],
+        &["diff", "a.folded", "a.folded"],
         &["completions", "bash"],
     ] {
         let full = File::options().write(true).open("/dev/full").unwrap();
@@ -165,13 +172,144 @@ fn profiles_come_from_standard_input_too() {
     assert!(text(&report.stdout).starts_with("7 samples"), "{report:?}");
 }
 
+/// Twenty sessions of two releases, as lines of envelopes. `work` takes 40 ms in the first one and 60 ms in the second, and
+/// each session takes a little longer than the one before.
+fn sessions() -> String {
+    let session = |number: usize| {
+        let release = ["1", "2"][number % 2];
+        let work = [40, 60][number % 2] + number / 2;
+        let samples = (0..150 + number / 2).map(|at| {
+            let stack = usize::from(at >= work);
+            format!(r#"{{"timestamp":{at},"stackId":{stack}}}"#)
+        });
+        let samples: Vec<_> = samples.collect();
+        format!(
+            concat!(
+                r#"{{"v":1,"session":"s{}","release":"{}","trace":{{"resources":["https://a.test/app.js"],"#,
+                r#""frames":[{{"name":"work","resourceId":0,"line":1,"column":1}},"#,
+                r#"{{"name":"rest","resourceId":0,"line":9,"column":1}}],"#,
+                r#""stacks":[{{"frameId":0}},{{"frameId":1}}],"samples":[{}]}}}}"#,
+                "\n"
+            ),
+            number,
+            release,
+            samples.join(",")
+        )
+    };
+    (0..20).map(session).collect()
+}
+
+#[test]
+fn thousands_of_profiles_become_one() {
+    let folder = folder("f;g 2\n");
+    fs::write(folder.path().join("all.ndjson"), sessions() + "{\n").unwrap();
+    let merged = run(&folder, &["merge", "all.ndjson", "-o", "all.collapsed"]);
+    assert!(merged.status.success(), "{merged:?}");
+    assert!(merged.stdout.is_empty(), "{merged:?}");
+    let told = text(&merged.stderr);
+    let first = "strobe-tool: warning: ";
+    assert!(told.starts_with(first), "{told}");
+    for part in [
+        "all.ndjson: line 21: ",
+        "strobe-tool: 20 profiles of 20 sessions are merged\n",
+        "strobe-tool: 1 inputs were left out\n",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    let strict = run(
+        &folder,
+        &["merge", "--strict", "all.ndjson", "-o", "no.collapsed"],
+    );
+    assert_eq!(strict.status.code(), Some(1), "{strict:?}");
+    assert!(text(&strict.stderr).contains("line 21"), "{strict:?}");
+    assert!(!folder.path().join("no.collapsed").exists());
+
+    // Each sample is worth the millisecond until the next one.
+    let of_release = |release: &str| {
+        let condition = format!("--where=release={release}");
+        let merge = ["merge", "all.ndjson", "-o", "-", "--to=collapsed"];
+        let merged = run(&folder, &[&merge[..], &[&*condition]].concat());
+        text(&merged.stdout).to_owned()
+    };
+    for (release, milliseconds) in [("1", 400 + 45), ("2", 600 + 45)] {
+        let lines = of_release(release);
+        let work = format!("work (https://a.test/app.js:1:1) {milliseconds}000\n");
+        assert!(lines.contains(&work), "{lines}");
+    }
+}
+
+#[test]
+fn two_sets_are_compared_and_judged() {
+    let folder = folder("f 1\n");
+    fs::write(folder.path().join("all.ndjson"), sessions()).unwrap();
+    let compare = |arguments: &[&str]| {
+        let diff = ["diff", "all.ndjson", "--by", "release"];
+        run(&folder, &[&diff[..], arguments].concat())
+    };
+    let grown = compare(&["1", "2", "--fail-above=5%"]);
+    assert_eq!(grown.status.code(), Some(1), "{grown:?}");
+    assert!(text(&grown.stdout).contains("work"), "{grown:?}");
+    let message = text(&grown.stderr);
+    assert_eq!(
+        message,
+        "strobe-tool: 1 functions grew by more than 5 %: work\n"
+    );
+    let shrunk = compare(&["2", "1", "--fail-above=30%"]);
+    assert_eq!(shrunk.status.code(), Some(0), "{shrunk:?}");
+    assert!(shrunk.stderr.is_empty(), "{shrunk:?}");
+
+    // Nothing tells the sessions of a merged file apart.
+    let merge = |to: &str, also: &[&str]| {
+        let merge = ["merge", "all.ndjson", "-o", to];
+        let merged = run(&folder, &[&merge[..], also].concat());
+        assert!(merged.status.success(), "{merged:?}");
+    };
+    let judge = |file: &str| run(&folder, &["diff", file, file, "--fail-above=5%"]);
+    merge("all.pb.gz", &[]);
+    let refused = judge("all.pb.gz");
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(
+        text(&refused.stderr).contains("--fail-above"),
+        "{refused:?}"
+    );
+    merge("apart.pb.gz", &["--sessions"]);
+    let same = judge("apart.pb.gz");
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+}
+
+#[test]
+fn functions_of_one_name_get_their_places() {
+    let folder = folder("work (https://a.test/a.js:1:2) 2\nwork (https://a.test/b.js:3:4) 1\n");
+    let names = |how: &str| {
+        let names = format!("--names={how}");
+        let converted = run(
+            &folder,
+            &["convert", "a.folded", "-", "--to=speedscope", &names],
+        );
+        text(&converted.stdout).to_owned()
+    };
+    assert!(names("plain").contains("\"name\":\"work\""));
+    let with_places = names("file");
+    for name in ["work a.js:1:2", "work b.js:3:4"] {
+        assert!(with_places.contains(name), "{name}: {with_places}");
+    }
+}
+
 #[test]
 fn each_shell_completes_each_subcommand() {
     let folder = folder("f 1\n");
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = run(&folder, &["completions", shell]);
         assert!(script.status.success(), "{script:?}");
-        for word in ["report", "convert", "view", "completions", "markdown"] {
+        for word in [
+            "report",
+            "convert",
+            "view",
+            "completions",
+            "markdown",
+            "merge",
+            "diff",
+        ] {
             assert!(text(&script.stdout).contains(word), "{shell}: {word}");
         }
     }

@@ -29,7 +29,7 @@ ACCEPTED = paths.ROOT / "packaging" / "about.toml"
 BUNDLED = paths.ROOT / "packaging" / "bundled.toml"
 SHELL_MANIFEST = paths.COMPONENTS / "shell" / "Cargo.toml"
 # The crates that strobe-tool is built from, and their workspace, from which they have their versions.
-TOOL_CRATES = ("profile_commands", "profile_formats", "source_maps", "terminal_text", "tool")
+TOOL_CRATES = ("profile_commands", "profile_formats", "profile_sets", "source_maps", "terminal_text", "tool")
 TOOL_MANIFEST = Path("components", "tool", "Cargo.toml")
 
 BUNDLED_KEYS = ("files", "notices", "left_out", "own")

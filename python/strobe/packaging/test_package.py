@@ -38,8 +38,8 @@ NAMES = {
 }
 STACKS = (("sortNumbers", "sort", "compareNumbers"), ("writeNumbers", "stringify", "replaceValue"))
 
-# Of strobe and of strobe-tool: each has one for itself and one for each of its four subcommands.
-MAN_PAGES = 10
+# Of strobe and of strobe-tool: each has one for itself and one for each of its six subcommands.
+MAN_PAGES = 14
 # A profile for strobe-tool.
 PROFILE = paths.COMPONENTS / "profile_formats" / "tests" / "cases" / "node-26.12.1.cpuprofile"
 

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use fuzz_parts::{CommandLine, ExitAfter, Parsed, preferences};
 use profile_commands::Task;
+use profile_sets::Input;
 
 use crate::response::lines;
 
@@ -34,6 +35,16 @@ pub fn command_line(input: &[u8]) -> bool {
             let output = conversion.output;
             assert!(output.is_absolute() || output.as_os_str() == "-");
         },
+        Ok(Parsed::Saved(Task::Diff(diff))) => {
+            let mut inputs = diff.sides.iter().flatten();
+            assert!(inputs.clone().next().is_some());
+            assert!(inputs.all(is_absolute));
+        },
+        Ok(Parsed::Saved(Task::Merge(merge))) => {
+            assert!(!merge.inputs.inputs.is_empty());
+            assert!(merge.inputs.inputs.iter().all(is_absolute));
+            assert!(merge.output.is_absolute() || merge.output.as_os_str() == "-");
+        },
         Ok(Parsed::Saved(Task::Report(report))) => {
             let files = report.inputs.iter().map(|input| &input.file);
             let mut files = files.peekable();
@@ -50,6 +61,13 @@ pub fn command_line(input: &[u8]) -> bool {
         },
     }
     true
+}
+
+fn is_absolute(input: &Input) -> bool {
+    match input {
+        Input::Path(path) => path.is_absolute(),
+        Input::StandardInput => true,
+    }
 }
 
 fn check_run(command_line: &CommandLine) {
