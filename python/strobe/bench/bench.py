@@ -21,6 +21,7 @@ from .formats import formats
 from .generated_script import Prepared, bundles, hot_functions
 from .hooks import hooks
 from .hostile import hostile
+from .merge import merge
 from .real import chosen, real
 from .soak import soak
 from .stops import stops
@@ -74,6 +75,10 @@ def bench(options: argparse.Namespace):
         return
     if options.suite == "formats":
         formats(options.tool or build.tool(), options.old, options.rounds, saved)
+        return
+    if options.suite == "merge":
+        settings = {name: getattr(options, name) for name in ("rounds", "sessions", "samples")}
+        merge(options.tool or build.tool(), options.recording, settings, saved)
         return
     if options.suite == "compare":
         names = ("rounds", "most rounds", "pairs", "blocks", "loads", "stop seconds", "accuracy seconds", "counts")

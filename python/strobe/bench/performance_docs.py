@@ -11,7 +11,7 @@ from pathlib import Path
 from .. import paths
 from ..errors import MachError
 from ..run import shown_from_here
-from . import accuracy, formats, stops
+from . import accuracy, formats, merge, stops
 from .figures import Report, Table, report
 from .measurement import read_measurement
 
@@ -30,6 +30,7 @@ SUITES = {
     "stops": "For how long a sample stops its thread",
     "accuracy": "Whether samples are right",
     "formats": "A report on a large profile, beside other tools",
+    "merge": "Thousands of profiles, beside Go's tool",
 }
 # Around a suite's section.
 BEGIN = "<!-- begin {suite}: written by ./mach bench docs -->"
@@ -79,6 +80,8 @@ def make_section(measurement: dict, suite: str) -> str:
         return judged_section(measurement, suite, *stops.report(stops.read_chains(measurement)))
     if suite == "formats":
         return judged_section(measurement, suite, *formats.judge(measurement))
+    if suite == "merge":
+        return judged_section(measurement, suite, *merge.judge(measurement))
     return figures_section(measurement, suite)
 
 

@@ -162,6 +162,27 @@ def add_arguments(parser: argparse.ArgumentParser):
     )
     formats.add_argument("--old", metavar="BINARY", type=Path, help="an older build to compare it with")
     add_count(formats, "--rounds", 3, "how many times each program reads each file")
+    merge = add_suite(
+        "merge",
+        "how soon thousands of profiles are one, and the memory for it, beside `go tool pprof`",
+        "Makes 10,000 sessions of recordings, as files of pprof and as traces that visitors send, and lets the tool "
+        "and Go add them up in turns. Needs Go 1.26 or newer, 5 GB on the disk and an idle machine. Fails unless every "
+        "limit named below its table is met.",
+    )
+    merge.add_argument(
+        "--tool", metavar="BINARY", type=Path, help="a release build to measure instead of building one"
+    )
+    merge.add_argument(
+        "--recording",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a recording to make sessions of, instead of small ones of the tests; may be repeated",
+    )
+    add_count(merge, "--rounds", 3, "how many times each program reads the sessions")
+    add_count(merge, "--sessions", 10_000, "how many sessions are made")
+    add_count(merge, "--samples", 2_000, "samples of each session")
     soak = add_suite(
         "soak",
         "several minutes of programs whose stacks are hard to walk",
