@@ -67,15 +67,30 @@ pub fn top_argument() -> Arg {
         .help("How many functions to list, those with the most self samples first")
 }
 
-/// What the rows of a report are.
+/// What a report tells apart.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReportBy {
+    /// Each row is one of these.
+    Rows(By),
+    /// Sessions by the value of a label.
+    Label(String),
+}
+
+/// What a report tells apart.
 pub fn by_argument() -> Arg {
-    let names = PossibleValuesParser::new(By::ALL.map(By::as_str));
+    let parse = |text: &str| match (By::by_name(text), text) {
+        (Some(by), _) => Ok(ReportBy::Rows(by)),
+        (None, "") => Err("no name of a label"),
+        (None, label) => Ok(ReportBy::Label(label.to_owned())),
+    };
     Arg::new("by")
         .long("by")
-        .value_name("WHAT")
-        .value_parser(names.try_map(|name| By::by_name(&name).ok_or("no kind of rows")))
+        .value_name("WHAT|LABEL")
+        .value_parser(parse)
         .default_value(By::default().as_str())
-        .help("What to list: each function, each file, or each package of node_modules")
+        .help(
+            "What to list: each function, each file, each package of node_modules, or the functions for each value of a label: function, file, package, or the label",
+        )
 }
 
 /// Where the source maps of scripts are.

@@ -12,6 +12,7 @@ use terminal_text::shortened;
 
 use crate::failure::Failure;
 use crate::output::print;
+use crate::report::Form;
 use crate::sets;
 
 const AFTER_HELP: &str = "\
@@ -21,14 +22,6 @@ that have B. An interval is that of 95 %, from the spread between sessions or, o
 --fail-above 5% judges functions that have at least 0.5 % of the time, by intervals that hold for all of them at once.
 Exit status: 0 if all went well; 1 if a function grew by more, or an input could not be read; 2 if the command line is wrong, or
 if nothing tells the sessions apart that --fail-above needs.";
-
-/// How a comparison is printed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Form {
-    Text,
-    Json,
-    Markdown,
-}
 
 /// What `diff` is to do.
 #[derive(Debug, PartialEq)]
@@ -109,7 +102,7 @@ impl DiffTask {
     pub(crate) fn of(matches: &mut ArgMatches, working_directory: &Path) -> Result<Self, String> {
         let label: Option<Vec<String>> = matches.remove_many("by").map(Iterator::collect);
         let label = label.and_then(|label| <[String; 3]>::try_from(label).ok());
-        let inputs = sets::inputs(matches, working_directory);
+        let inputs = sets::inputs(matches, "IN", working_directory);
         let sides = match (&label, inputs.len()) {
             (Some(_), _) => vec![inputs],
             (None, 2) => inputs.into_iter().map(|input| vec![input]).collect(),
@@ -124,11 +117,7 @@ impl DiffTask {
             condition: matches.remove_one("where"),
             options: sets::options(matches, working_directory)?,
             label,
-            form: match (matches.get_flag("json"), matches.get_flag("markdown")) {
-                (true, _) => Form::Json,
-                (_, true) => Form::Markdown,
-                _ => Form::Text,
-            },
+            form: Form::of(matches),
             top: matches.remove_one("top").unwrap_or_default(),
             fail_above: matches.remove_one("fail-above"),
         })
@@ -147,11 +136,7 @@ impl DiffTask {
                 inputs: inputs.clone(),
                 options: self.options.clone(),
             };
-            let read = inputs.read(
-                |profile| sessions.add(set, profile),
-                |line| tell(&format!("warning: {line}")),
-            );
-            read.map_err(Failure::Failed)?;
+            sets::read(&inputs, |profile| sessions.add(set, profile), &mut tell)?;
         }
         sessions.finish().map_err(Failure::Failed)?;
         let compared = match &self.label {

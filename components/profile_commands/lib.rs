@@ -20,6 +20,7 @@ mod progress;
 mod report;
 pub mod saved_file;
 mod saved_recording;
+mod session_report;
 mod sets;
 mod task;
 
@@ -30,4 +31,5 @@ pub use crate::merge::MergeTask;
 pub use crate::output::{print, write};
 pub use crate::report::{Form, SavedReport};
 pub use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SourceMaps};
+pub use crate::session_report::SavedSessions;
 pub use crate::task::Task;

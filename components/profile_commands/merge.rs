@@ -88,7 +88,7 @@ impl MergeTask {
         Ok(Self {
             condition: matches.remove_one("where"),
             inputs: Inputs {
-                inputs: sets::inputs(matches, working_directory),
+                inputs: sets::inputs(matches, "IN", working_directory),
                 options: sets::options(matches, working_directory)?,
             },
             output,
@@ -103,11 +103,7 @@ impl MergeTask {
         // Labels that no format keeps would only take memory.
         let with_labels = self.to == Format::Pprof;
         let mut merge = Merge::new(self.condition.clone(), with_labels, self.with_sessions);
-        let outcome = self.inputs.read(
-            |profile| merge.add(&profile),
-            |line| tell(&format!("warning: {line}")),
-        );
-        let outcome = outcome.map_err(Failure::Failed)?;
+        let outcome = sets::read(&self.inputs, |profile| merge.add(&profile), &mut tell)?;
         if outcome.profiles == 0 {
             return Err(Failure::Failed("no profile could be read".to_owned()));
         }

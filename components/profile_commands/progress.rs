@@ -67,6 +67,11 @@ impl Progress {
         self.bar.set_position(read);
     }
 
+    /// Tells something else in between.
+    pub fn aside(&self, tell: impl FnOnce()) {
+        self.bar.suspend(tell);
+    }
+
     /// What is read of it counts.
     pub fn counted(&self, reader: impl Read) -> impl Read {
         self.bar.wrap_read(reader)

@@ -10,16 +10,19 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use profile_formats::{By, Notice};
 
 use crate::arguments::{
-    by_argument, event_loop_argument, input_argument, input_format_argument, inputs,
+    ReportBy, by_argument, event_loop_argument, input_argument, input_format_argument, inputs,
     saved_source_maps_argument, top_argument, unit_argument,
 };
 use crate::saved_recording::SavedRecording;
+use crate::sets::session_arguments;
 
 const AFTER_HELP: &str = "\
 The files may have any format that `convert` reads, such as a trace that a page sent to its server.
 If the samples of a file are worth different times, as in those of V8, the shares are of time and not of samples.
 --lines also lists the lines at which functions were executing. The trace of a page has no lines, and nor do
 the formats speedscope and collapsed. The lines of speedscope-lines are read as functions.
+--where, --by LABEL and --sessions make a report on sessions: the files are what `merge` takes, and each function has the 50th and
+95th percentile of its time over the sessions, with the sessions in which it took the longest.
 If a source map of --source-maps is missing or wrong, a warning says so, and the report is complete without it.
 
 Exit status: 0 if all went well; 1 if a file could not be read; 2 if the command line is wrong.";
@@ -47,6 +50,19 @@ pub enum Form {
     /// A comment, a chat or a language model.
     Markdown,
 }
+
+impl Form {
+    pub fn of(matches: &ArgMatches) -> Self {
+        match (matches.get_flag("json"), matches.get_flag("markdown")) {
+            (true, _) => Self::Json,
+            (_, true) => Self::Markdown,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// The flag that asks for a report on sessions.
+pub const SESSIONS: &str = "sessions";
 
 /// The subcommand.
 pub fn command() -> Command {
@@ -83,6 +99,13 @@ pub fn command() -> Command {
                 .conflicts_with_all(["json", "lines"])
                 .help("Print Markdown, with lines, a call tree and callers: at most 30,000 characters"),
         )
+        .arg(
+            Arg::new(SESSIONS)
+                .long(SESSIONS)
+                .action(ArgAction::SetTrue)
+                .help("Say how the times of functions differ between sessions"),
+        )
+        .args(session_arguments())
 }
 
 impl SavedReport {
@@ -90,14 +113,14 @@ impl SavedReport {
         let event_loop = matches.remove_one("event-loop");
         Self {
             inputs: inputs(matches, event_loop, working_directory),
-            by: matches.remove_one("by").expect("clap has a default"),
+            by: match matches.remove_one("by") {
+                Some(ReportBy::Rows(by)) => by,
+                // A report on sessions has this.
+                Some(ReportBy::Label(_)) | None => By::default(),
+            },
             top: matches.remove_one("top").expect("clap has a default"),
             lines: matches.get_flag("lines"),
-            form: match (matches.get_flag("json"), matches.get_flag("markdown")) {
-                (true, _) => Form::Json,
-                (_, true) => Form::Markdown,
-                _ => Form::Text,
-            },
+            form: Form::of(matches),
         }
     }
 

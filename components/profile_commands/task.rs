@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::merge::{self, MergeTask};
 use crate::output::print;
 use crate::report::{self, SavedReport};
+use crate::session_report::SavedSessions;
 
 /// What to do, without a browser.
 #[derive(Debug, PartialEq)]
@@ -23,6 +24,7 @@ pub enum Task {
     Diff(Box<DiffTask>),
     Merge(Box<MergeTask>),
     Report(SavedReport),
+    Sessions(Box<SavedSessions>),
 }
 
 impl Task {
@@ -58,10 +60,10 @@ impl Task {
                 let task = MergeTask::of(matches, working_directory);
                 Some(task.map(|task| Self::Merge(Box::new(task))))
             },
-            "report" => Some(Ok(Self::Report(SavedReport::of(
-                matches,
-                working_directory,
-            )))),
+            "report" => Some(match SavedSessions::of(matches, working_directory) {
+                Some(task) => task.map(|task| Self::Sessions(Box::new(task))),
+                None => Ok(Self::Report(SavedReport::of(matches, working_directory))),
+            }),
             _ => None,
         }
     }
@@ -80,6 +82,7 @@ impl Task {
                 let text = report.text(warn).map_err(Failure::Failed)?;
                 print(&text).map_err(Failure::Failed)
             },
+            Self::Sessions(task) => task.run(tell),
         }
     }
 }
@@ -228,7 +231,14 @@ mod tests {
         assert_eq!(by, By::Package);
         for (arguments, named) in [
             (&["report"][..], "<FILE>"),
-            (&["report", "a", "--by=line"], "'line'"),
+            (&["report", "a", "--by="], "'--by"),
+            (&["report", "a", "--where=x"], "no condition"),
+            (&["report", "a", "--by=file", "--sessions"], "--by file"),
+            (&["report", "a", "--by=release", "--lines"], "--lines"),
+            (
+                &["report", "a", "--sessions", "--event-loop=1"],
+                "--event-loop",
+            ),
             (&["report", "a", "--top=x"], "'x'"),
             (&["report", "a", "--to=html"], "'--to'"),
             (&["report", "a", "--json", "--markdown"], "'--json'"),

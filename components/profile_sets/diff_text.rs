@@ -11,49 +11,27 @@ use terminal_text::shortened;
 
 use crate::diff::{Change, Diff, Interval, Side};
 use crate::functions::Key;
+use crate::table::{self, MAX_PLACE, Table, escaped, name};
 
-/// Characters of a name, and of a place, in a table.
-const MAX_NAME: usize = 60;
-const MAX_PLACE: usize = 60;
-
-const HEAD: [&str; 7] = [
-    "self ms",
-    "change",
-    "95 % interval",
-    "self %",
-    "change of share",
-    "function",
-    "defined at",
-];
+const TABLE: Table<7> = Table {
+    head: [
+        "self ms",
+        "change",
+        "95 % interval",
+        "self %",
+        "change of share",
+        "function",
+        "defined at",
+    ],
+    numbers: 5,
+};
 
 impl Diff {
     /// For a terminal: what was compared, and the changes that come first.
     pub fn text(&self, top: usize) -> String {
         let mut text = self.head();
         let rows: Vec<_> = self.changes.iter().take(top).map(row).collect();
-        let mut widths = HEAD.map(|head| head.chars().count());
-        for row in &rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        let mut line = |cells: &[String; 7]| {
-            let mut line = String::new();
-            for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
-                let room = " ".repeat(width - cell.chars().count());
-                // Numbers end in one column, and names begin in one.
-                line += &match index < 5 {
-                    true => format!("{room}{cell}  "),
-                    false => format!("{cell}{room}  "),
-                };
-            }
-            text += line.trim_end();
-            text.push('\n');
-        };
-        line(&HEAD.map(str::to_owned));
-        for row in &rows {
-            line(row);
-        }
+        text += &TABLE.text(&rows);
         let more = self.changes.len().saturating_sub(top);
         if more > 0 {
             _ = writeln!(text, "{more} more functions are not listed");
@@ -82,12 +60,9 @@ impl Diff {
         if let Some(why) = &self.without_intervals {
             _ = writeln!(text, "- There are no intervals: {why}.");
         }
-        _ = writeln!(text, "\n| {} |", HEAD.join(" | "));
-        text += "|--:|--:|--:|--:|--:|---|---|\n";
-        for change in self.changes.iter().take(top) {
-            let cells = row(change).map(|cell| escaped(&cell));
-            _ = writeln!(text, "| {} |", cells.join(" | "));
-        }
+        let rows: Vec<_> = self.changes.iter().take(top).map(row).collect();
+        text.push('\n');
+        text += &TABLE.markdown(&rows);
         text
     }
 
@@ -102,12 +77,11 @@ impl Diff {
                 "isMerged": side.is_merged,
             })
         };
-        let key = |key: &Key| json!({ "name": key.name, "url": key.url, "line": key.line, "column": key.column });
         let interval = |interval: Option<Interval>| interval.map(|of| json!([of.low, of.high]));
         let changes = self.changes.iter().map(|change| {
             json!({
-                "function": key(&change.function),
-                "movedFrom": change.moved_from.as_ref().map(key),
+                "function": key_json(&change.function),
+                "movedFrom": change.moved_from.as_ref().map(key_json),
                 "selfTime": change.self_time,
                 "totalTime": change.total_time,
                 "selfShare": change.self_share,
@@ -156,13 +130,9 @@ fn row(change: &Change) -> [String; 7] {
         Some(share) => format!(" ({:+.2} to {:+.2})", 100. * share.low, 100. * share.high),
         None => String::new(),
     };
-    let name = match &*change.function.name {
-        "" => "(anonymous)".to_owned(),
-        name => shortened(name, MAX_NAME),
-    };
-    let mut place = place(&change.function);
+    let mut place = table::place(&change.function);
     if let Some(from) = &change.moved_from {
-        place += &format!(" (was {})", self::place(from));
+        place += &format!(" (was {})", table::place(from));
     }
     [
         format!("{base:.3} → {new:.3}"),
@@ -170,34 +140,12 @@ fn row(change: &Change) -> [String; 7] {
         growth_interval,
         format!("{:.2} → {:.2}", shares[0], shares[1]),
         format!("{:+.2}{share_interval}", shares[1] - shares[0]),
-        name,
+        name(&change.function),
         place,
     ]
 }
 
-fn place(key: &Key) -> String {
-    let file = key.url.rsplit('/').next().unwrap_or_default();
-    let mut place = match (&*key.url, file) {
-        ("", _) => "(built-in)".to_owned(),
-        (url, "") => shortened(url, MAX_PLACE),
-        (_, file) => shortened(file, MAX_PLACE),
-    };
-    for number in [key.line, key.column].into_iter().flatten() {
-        place += &format!(":{number}");
-    }
-    place
-}
-
-/// A text of anybody in a cell of a table.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for character in text.chars() {
-        if character.is_ascii_punctuation()
-            && !matches!(character, '.' | ',' | ':' | '/' | '%' | '+' | '-')
-        {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
-    escaped
+/// A function, for a program.
+pub fn key_json(key: &Key) -> Value {
+    json!({ "name": key.name, "url": key.url, "line": key.line, "column": key.column })
 }

@@ -6,16 +6,16 @@
 //! `docs/compare.md` describes it.
 
 use std::borrow::Cow;
-use std::io::Read;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::MultiGzDecoder;
-use profile_formats::MAX_TEXT_BYTES;
+use profile_formats::content;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::bounds::MAX_LABEL_BYTES;
 use crate::labels::Labels;
 
 /// The version of envelopes that is read.
@@ -105,8 +105,17 @@ impl<'a> Envelope<'a> {
             true => Cow::Owned(decoded(trace.get())?),
             false => Cow::Borrowed(trace.get().as_bytes()),
         };
+        let session = read.session.filter(|session| !session.is_empty());
+        if let Some(session) = &session
+            && session.len() > MAX_LABEL_BYTES
+        {
+            return Err(format!(
+                "session: {} bytes, and {MAX_LABEL_BYTES} at most are kept",
+                session.len()
+            ));
+        }
         Ok(Self {
-            session: read.session.filter(|session| !session.is_empty()),
+            session,
             labels,
             profile,
         })
@@ -120,17 +129,8 @@ fn decoded(text: &str) -> Result<Vec<u8>, String> {
     let gzip = STANDARD
         .decode(text.as_bytes())
         .map_err(|error| format!("trace: not base64: {error}"))?;
-    let mut content = Vec::new();
-    MultiGzDecoder::new(&*gzip)
-        .take(MAX_TEXT_BYTES + 1)
-        .read_to_end(&mut content)
-        .map_err(|error| format!("trace: not a sound gzip: {error}"))?;
-    match content.len() as u64 > MAX_TEXT_BYTES {
-        true => Err(format!(
-            "trace: longer than {MAX_TEXT_BYTES} bytes when it is unpacked"
-        )),
-        false => Ok(content),
-    }
+    content(MultiGzDecoder::new(&*gzip))
+        .map_err(|error| format!("trace: not a gzip that can be read: {error}"))
 }
 
 #[cfg(test)]
@@ -201,7 +201,10 @@ mod tests {
                 "labels: the value of \"a\"",
             ),
             (r#"{"v":1,"trace":"%"}"#, "trace: not base64"),
-            (r#"{"v":1,"trace":"AAAA"}"#, "trace: not a sound gzip"),
+            (
+                r#"{"v":1,"trace":"AAAA"}"#,
+                "trace: not a gzip that can be read",
+            ),
         ] {
             let error = Envelope::read(line.as_bytes()).unwrap_err();
             assert!(error.starts_with(expected), "{error}");

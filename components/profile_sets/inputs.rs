@@ -5,9 +5,11 @@
 //! Where the profiles of a set come from: files in any format, folders of them, lines of NDJSON, and standard input, each of
 //! them perhaps compressed by gzip. Several are read at a time, and given on in the order in which they were found.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -26,6 +28,9 @@ use crate::labels::{Labels, NamePattern};
 use crate::profile::Profile;
 
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+
+/// Bytes that are read at once.
+const BUFFER: usize = 1 << 16;
 
 /// The name of standard input on the command line.
 const STANDARD_STREAM: &str = "-";
@@ -94,6 +99,9 @@ struct Batch<'a> {
     outcome: Outcome,
     each: &'a mut dyn FnMut(Profile) -> Result<(), String>,
     warn: &'a mut dyn FnMut(&str),
+    /// How many bytes have been read.
+    read: Rc<Cell<u64>>,
+    shown: &'a dyn Fn(u64),
 }
 
 impl Inputs {
@@ -101,37 +109,130 @@ impl Inputs {
     /// each notice about one that is not.
     pub fn read(
         &self,
+        each: impl FnMut(Profile) -> Result<(), String>,
+        warn: impl FnMut(&str),
+    ) -> Result<Outcome, String> {
+        self.read_shown(each, warn, |_| ())
+    }
+
+    /// The same. `shown` is called with how many bytes have been read.
+    pub fn read_shown(
+        &self,
         mut each: impl FnMut(Profile) -> Result<(), String>,
         mut warn: impl FnMut(&str),
+        shown: impl Fn(u64),
     ) -> Result<Outcome, String> {
-        let mut batch = Batch {
-            options: &self.options,
-            pieces: Vec::new(),
-            bytes: 0,
-            outcome: Outcome::default(),
-            each: &mut each,
-            warn: &mut warn,
-        };
+        let mut batch = Batch::new(&self.options, &mut each, &mut warn, &shown);
         for input in &self.inputs {
             match input {
                 Input::Path(path) => batch.add_path(path, 0)?,
-                Input::StandardInput => {
-                    batch.add_stream(io::stdin().lock(), "standard input", None)?
-                },
+                Input::StandardInput => batch.add_stream(
+                    BufReader::with_capacity(BUFFER, batch.counted(io::stdin().lock())),
+                    "standard input",
+                    None,
+                )?,
             }
         }
         batch.flush()?;
         Ok(batch.outcome)
     }
+
+    /// How many bytes there are to read, if that is known.
+    pub fn bytes(&self) -> Option<u64> {
+        let lengths = self.inputs.iter().map(|input| match input {
+            Input::Path(path) => length_of(path, 0),
+            Input::StandardInput => None,
+        });
+        lengths.sum()
+    }
 }
 
-impl Batch<'_> {
+/// Of a file, or of all in a folder. What cannot be read has none.
+fn length_of(path: &Path, depth: usize) -> Option<u64> {
+    let Ok(known) = fs::metadata(path) else {
+        return Some(0);
+    };
+    if known.is_file() {
+        return Some(known.len());
+    }
+    if !known.is_dir() {
+        return None;
+    }
+    match fs::read_dir(path) {
+        Ok(entries) if depth < MAX_FOLDER_DEPTH => {
+            let paths = entries.flatten().map(|entry| entry.path());
+            paths.map(|path| length_of(&path, depth + 1)).sum()
+        },
+        _ => Some(0),
+    }
+}
+
+/// A reader that tells how much has been read of all inputs.
+struct Counted<'a, R> {
+    reader: R,
+    read: Rc<Cell<u64>>,
+    shown: &'a dyn Fn(u64),
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.read.set(self.read.get() + count as u64);
+        (self.shown)(self.read.get());
+        Ok(count)
+    }
+}
+
+impl Options {
+    /// The same for a stream, with a name for people.
+    pub fn read_stream(
+        &self,
+        stream: impl BufRead,
+        name: &str,
+        mut each: impl FnMut(Profile) -> Result<(), String>,
+        mut warn: impl FnMut(&str),
+    ) -> Result<Outcome, String> {
+        let mut batch = Batch::new(self, &mut each, &mut warn, &|_| ());
+        batch.add_stream(stream, name, None)?;
+        batch.flush()?;
+        Ok(batch.outcome)
+    }
+}
+
+impl<'a> Batch<'a> {
+    fn new(
+        options: &'a Options,
+        each: &'a mut dyn FnMut(Profile) -> Result<(), String>,
+        warn: &'a mut dyn FnMut(&str),
+        shown: &'a dyn Fn(u64),
+    ) -> Self {
+        Self {
+            options,
+            pieces: Vec::new(),
+            bytes: 0,
+            outcome: Outcome::default(),
+            each,
+            warn,
+            read: Rc::default(),
+            shown,
+        }
+    }
+
+    fn counted<R>(&self, reader: R) -> Counted<'a, R> {
+        Counted {
+            reader,
+            read: self.read.clone(),
+            shown: self.shown,
+        }
+    }
+
     fn add_path(&mut self, path: &Path, depth: usize) -> Result<(), String> {
         let name = path.display().to_string();
         if !path.is_dir() {
             return match File::open(path) {
                 Ok(file) => {
-                    self.add_stream(BufReader::with_capacity(1 << 16, file), &name, Some(path))
+                    let reader = BufReader::with_capacity(BUFFER, self.counted(file));
+                    self.add_stream(reader, &name, Some(path))
                 },
                 Err(error) => self.skip(&name, &error.to_string()),
             };
@@ -229,9 +330,8 @@ impl Batch<'_> {
 
     /// The next line with its end; empty behind the last one. None if the rest of the input is left out.
     fn line(&mut self, reader: &mut impl BufRead, name: &str) -> Result<Option<Vec<u8>>, String> {
-        let mut line = Vec::new();
-        match reader.take(MAX_TEXT_BYTES + 1).read_until(b'\n', &mut line) {
-            Ok(_) if line.len() as u64 <= MAX_TEXT_BYTES => Ok(Some(line)),
+        match line_of(reader) {
+            Ok(line) if line.len() as u64 <= MAX_TEXT_BYTES => Ok(Some(line)),
             Ok(_) => {
                 self.skip(name, &format!("a line of more than {MAX_TEXT_BYTES} bytes"))?;
                 Ok(None)
@@ -323,6 +423,26 @@ impl Batch<'_> {
         }
         Ok(())
     }
+}
+
+/// The next line, or the beginning of one that is too long.
+fn line_of(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    // A vector doubles its room by itself. Of a long line that would be more than may be taken.
+    const LEAST: usize = 1 << 12;
+    const MOST: usize = 1 << 26;
+    let mut line = Vec::new();
+    while line.len() as u64 <= MAX_TEXT_BYTES {
+        let room = line.len().clamp(LEAST, MOST);
+        line.try_reserve_exact(room)?;
+        let read = reader
+            .by_ref()
+            .take(room as u64)
+            .read_until(b'\n', &mut line)?;
+        if read == 0 || line.ends_with(b"\n") {
+            break;
+        }
+    }
+    Ok(line)
 }
 
 /// The profile of a piece, and notices about it.

@@ -26,9 +26,11 @@ mod inputs;
 mod labels;
 mod merge;
 mod profile;
+mod session_report;
 mod sessions;
 #[cfg(test)]
 mod simulation;
+mod table;
 
 pub use crate::diff::{Change, Diff, Interval, REPLICATES, Side, diff};
 pub use crate::functions::{Key, normalised_url};
@@ -36,4 +38,5 @@ pub use crate::inputs::{Input, Inputs, Options, Outcome};
 pub use crate::labels::{Condition, Labels, NamePattern};
 pub use crate::merge::{Counts, Merge};
 pub use crate::profile::{Profile, Samples};
+pub use crate::session_report::{Group, SessionReport};
 pub use crate::sessions::{Percentiles, Session, Sessions};

@@ -13,7 +13,7 @@ use profile_formats::{EventLoop, FunctionId};
 use crate::bounds::{MAX_SESSIONS, MAX_TIMES};
 use crate::clocks::{Clocks, hash};
 use crate::functions::{Distinct, Key};
-use crate::labels::{Condition, Labels};
+use crate::labels::{Condition, KnownValues, Labels};
 use crate::profile::{Profile, SESSION, Samples};
 
 /// A recording that is the only one of its set is cut into so many blocks at most, of so many samples at least.
@@ -37,6 +37,7 @@ pub struct Session {
 #[derive(Debug, Default)]
 pub struct Sessions {
     condition: Option<Condition>,
+    known: KnownValues,
     functions: IndexSet<Key>,
     distinct: Distinct<u32>,
     sessions: IndexMap<(usize, String), Session>,
@@ -119,6 +120,17 @@ impl Sessions {
         Ok(())
     }
 
+    /// The same, but the only profile of a set stays one session.
+    pub fn finish_whole(&mut self) -> Result<(), String> {
+        for set in 0..self.alone.len() {
+            if let Some(alone) = self.alone[set].take() {
+                self.add_blocks(set, &alone, 1)?;
+            }
+        }
+        self.join_columns();
+        Ok(())
+    }
+
     fn add_blocks(&mut self, set: usize, profile: &Profile, blocks: usize) -> Result<(), String> {
         for (event_loop, groups) in profile.samples_in(blocks) {
             let mut known: Vec<Option<u32>> = vec![None; event_loop.functions().len()];
@@ -161,7 +173,9 @@ impl Sessions {
             },
             Entry::Vacant(entry) => entry.insert(Session::default()),
         };
-        session.labels.add_missing(&samples.labels);
+        session
+            .labels
+            .add_missing(&self.known.bounded(&samples.labels));
         let before = session.times.len();
         let mut seen: HashSet<u32> = HashSet::new();
         for ((stack, _), sum) in samples.sums {

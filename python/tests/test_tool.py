@@ -80,10 +80,10 @@ class InstallTest(unittest.TestCase):
         self.assertRegex(report.stdout, "^92 samples at ")
         self.assertEqual(report.stderr, "")
 
-    def report_slowly(self, errors: int) -> tuple[subprocess.Popen, bytes]:
+    def report_slowly(self, errors: int, more: list[str]) -> tuple[subprocess.Popen, bytes]:
         """A report whose profile has not come to its end yet, and what is left of the profile."""
         content = self.profile.read_bytes()
-        command = [self.program, "report", "-"]
+        command = [self.program, "report", "-", *more]
         tool = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         self.addCleanup(tool.kill)
         tool.stdin.write(content[:100])
@@ -91,26 +91,34 @@ class InstallTest(unittest.TestCase):
         return tool, content[100:]
 
     def test_who_waits_at_a_terminal_sees_how_far_it_is_and_a_pipe_gets_nothing(self):
+        for more, told, begin in (
+            ([], b"reading standard input", b"92 samples at "),
+            (["--sessions"], b"reading profiles", b"1 sessions, "),
+        ):
+            with self.subTest(more):
+                self.check_progress(more, told, begin)
+
+    def check_progress(self, more: list[str], told: bytes, begin: bytes):
         ours, terminal = pty.openpty()
         self.addCleanup(os.close, ours)
         # It has waited longer than the one at the terminal, once that shows something.
-        in_pipe, rest = self.report_slowly(subprocess.PIPE)
-        at_terminal, _ = self.report_slowly(terminal)
+        in_pipe, rest = self.report_slowly(subprocess.PIPE, more)
+        at_terminal, _ = self.report_slowly(terminal, more)
         os.close(terminal)
         shown = b""
-        while b"reading standard input" not in shown:
+        while told not in shown:
             ready, _, _ = select.select([ours], [], [], BOUND)
             self.assertTrue(ready, f"nothing is shown after {BOUND} s: {shown!r}")
             shown += os.read(ours, 4096)
         output, _ = at_terminal.communicate(rest, timeout=BOUND)
-        self.assertTrue(output.startswith(b"92 samples at "), output)
+        self.assertTrue(output.startswith(begin), output)
         with contextlib.suppress(OSError):
             # The end of a terminal is an error.
             while part := os.read(ours, 4096):
                 shown += part
         self.assertTrue(shown.endswith(b"\r\x1b[2K"), f"it does not go away: {shown[-40:]!r}")
         output, errors = in_pipe.communicate(rest, timeout=BOUND)
-        self.assertTrue(output.startswith(b"92 samples at "), output)
+        self.assertTrue(output.startswith(begin), output)
         self.assertEqual(errors, b"")
 
 

@@ -439,3 +439,32 @@ fn every_function_has_the_sum_of_its_inputs() {
     assert_eq!(found.collect::<BTreeMap<_, _>>(), expected);
     let _: &Path = folder.0.path();
 }
+
+#[test]
+fn how_much_is_read_is_known_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("more")).unwrap();
+    fs::write(path("a.folded"), "f 1\n").unwrap();
+    fs::write(path("more/b.folded"), "f 2\ng 3\n").unwrap();
+    let read = |inputs: Vec<Input>| Inputs {
+        inputs,
+        options: Options::default(),
+    };
+    let all = read(vec![Input::Path(folder.path().to_owned())]);
+    let bytes = (4 + 8) as u64;
+    assert_eq!(all.bytes(), Some(bytes));
+    let told = std::cell::RefCell::new(Vec::new());
+    let outcome = all.read_shown(
+        |_| Ok(()),
+        |line| panic!("{line}"),
+        |read| told.borrow_mut().push(read),
+    );
+    assert_eq!(outcome.unwrap().profiles, 2);
+    let told = told.into_inner();
+    assert!(told.is_sorted(), "{told:?}");
+    assert_eq!(told.last(), Some(&bytes));
+    // Nobody knows how long a stream is.
+    assert_eq!(read(vec![Input::StandardInput]).bytes(), None);
+    assert_eq!(read(vec![Input::Path(path("none"))]).bytes(), Some(0));
+}

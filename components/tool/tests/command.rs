@@ -278,6 +278,35 @@ fn two_sets_are_compared_and_judged() {
 }
 
 #[test]
+fn a_report_on_sessions_has_percentiles_and_the_slowest() {
+    let folder = folder("f 1\n");
+    fs::write(folder.path().join("all.ndjson"), sessions()).unwrap();
+    let report = |arguments: &[&str]| {
+        let report = run(&folder, &[&["report", "all.ndjson"], arguments].concat());
+        assert!(report.status.success(), "{report:?}");
+        text(&report.stdout).to_owned()
+    };
+    // `work` takes 60 to 69 ms in the sessions of the second release, of which s19 is the last one.
+    let of_second = report(&["--where=release=2"]);
+    assert!(of_second.starts_with("10 sessions, "), "{of_second}");
+    assert!(
+        of_second.contains("645.000  64.000  69.000  work "),
+        "{of_second}"
+    );
+    assert!(
+        of_second.contains("s19 (69.000), s17 (68.000)"),
+        "{of_second}"
+    );
+    let by_release = report(&["--by=release", "--json"]);
+    for part in ["\"label\": \"release\"", "\"session\": \"s18\""] {
+        assert!(by_release.contains(part), "{by_release}");
+    }
+    let missing = run(&folder, &["report", "all.ndjson", "--by=pagee"]);
+    assert_eq!(missing.status.code(), Some(1), "{missing:?}");
+    assert!(text(&missing.stderr).contains("--by pagee"), "{missing:?}");
+}
+
+#[test]
 fn functions_of_one_name_get_their_places() {
     let folder = folder("work (https://a.test/a.js:1:2) 2\nwork (https://a.test/b.js:3:4) 1\n");
     let names = |how: &str| {

@@ -51,6 +51,10 @@ pub fn command_line(input: &[u8]) -> bool {
             assert!(files.peek().is_some());
             assert!(files.all(|file| file.is_absolute() || file.as_os_str() == "-"));
         },
+        Ok(Parsed::Saved(Task::Sessions(report))) => {
+            assert!(!report.inputs.inputs.is_empty());
+            assert!(report.inputs.inputs.iter().all(is_absolute));
+        },
         Ok(Parsed::Information(text)) => assert!(!text.is_empty()),
         Ok(Parsed::Version) => {},
         Err(message) => {
