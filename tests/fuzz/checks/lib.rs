@@ -18,6 +18,7 @@ mod address;
 mod allow_attribute;
 mod command_line;
 mod document_policy;
+mod envelope;
 mod feature_policy;
 mod frames;
 mod permissions_policy;
@@ -32,6 +33,7 @@ pub use address::address;
 pub use allow_attribute::allow_attribute;
 pub use command_line::command_line;
 pub use document_policy::document_policy;
+pub use envelope::envelope;
 pub use feature_policy::feature_policy;
 pub use frames::frames;
 pub use permissions_policy::permissions_policy;
@@ -106,6 +108,11 @@ mod tests {
     #[test]
     fn document_policy_corpus() {
         check_corpus("document_policy", document_policy, 10);
+    }
+
+    #[test]
+    fn envelope_corpus() {
+        check_corpus("envelope", envelope, 7);
     }
 
     #[test]
