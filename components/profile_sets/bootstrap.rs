@@ -98,11 +98,21 @@ impl Rows {
     /// The means of as many, drawn with replacement.
     pub fn means_of_drawn(&self, random: &mut Random) -> Vec<f64> {
         let count = self.len();
-        let mut sums = vec![0_f32; self.width];
+        // A third of the rows is not drawn, and rows in their order are read at once.
+        let mut drawn = vec![0_u16; count];
         for _ in 0..count {
-            let row = self.row(random.below(count));
-            for (sum, value) in sums.iter_mut().zip(row) {
-                *sum += value;
+            let times = &mut drawn[random.below(count)];
+            *times = times.saturating_add(1);
+        }
+        let mut sums = vec![0_f32; self.width];
+        for (index, times) in drawn
+            .into_iter()
+            .enumerate()
+            .filter(|(_, times)| *times > 0)
+        {
+            let times = f32::from(times);
+            for (sum, value) in sums.iter_mut().zip(self.row(index)) {
+                *sum += times * value;
             }
         }
         let count = count as f64;
@@ -172,14 +182,26 @@ impl Replicates {
     }
 }
 
-/// By how many standard errors an interval of 95 % extends to each side: the quantile of Student's t, by the degrees of
-/// freedom. <https://en.wikipedia.org/wiki/Cornish–Fisher_expansion>
-pub fn student(degrees: f64) -> f64 {
-    const Z: f64 = 1.959_963_985;
-    let first = (Z.powi(3) + Z) / 4.;
-    let second = (5. * Z.powi(5) + 16. * Z.powi(3) + 3. * Z) / 96.;
-    let third = (3. * Z.powi(7) + 19. * Z.powi(5) + 17. * Z.powi(3) - 15. * Z) / 384.;
-    Z + first / degrees + second / degrees.powi(2) + third / degrees.powi(3)
+/// Quantiles of the normal distribution: an interval of 95 % ends at the first to each side, and 95 % are below the second.
+pub const TWO_SIDED: f64 = 1.959_963_985;
+pub const ONE_SIDED: f64 = 1.644_853_627;
+
+/// The quantile of Student's t that belongs to one of the normal distribution: by how many standard errors an interval
+/// extends. <https://en.wikipedia.org/wiki/Cornish–Fisher_expansion>
+pub fn student(normal: f64, degrees: f64) -> f64 {
+    let first = (normal.powi(3) + normal) / 4.;
+    let second = (5. * normal.powi(5) + 16. * normal.powi(3) + 3. * normal) / 96.;
+    let third =
+        (3. * normal.powi(7) + 19. * normal.powi(5) + 17. * normal.powi(3) - 15. * normal) / 384.;
+    normal + first / degrees + second / degrees.powi(2) + third / degrees.powi(3)
+}
+
+/// The degrees of freedom of a standard error: rows of both sides have one each beside the means, and that rows are drawn
+/// only so often adds a noise of its own.
+pub fn degrees(rows: [usize; 2], replicates: usize) -> f64 {
+    let of_rows = (rows[0] + rows[1] - 2) as f64;
+    let of_draws = replicates.saturating_sub(1).max(1) as f64;
+    1. / (1. / of_rows + 1. / of_draws)
 }
 
 #[cfg(test)]
@@ -189,9 +211,22 @@ mod tests {
     #[test]
     fn the_quantiles_are_students() {
         // From tables of the distribution.
-        for (degrees, expected) in [(8., 2.306), (30., 2.042), (998., 1.962)] {
-            assert!((student(degrees) - expected).abs() < 0.002, "{degrees}");
+        for (normal, degrees, expected) in [
+            (TWO_SIDED, 8., 2.306),
+            (TWO_SIDED, 30., 2.042),
+            (TWO_SIDED, 998., 1.962),
+            (ONE_SIDED, 8., 1.860),
+            (ONE_SIDED, 30., 1.697),
+        ] {
+            let found = student(normal, degrees);
+            assert!((found - expected).abs() < 0.002, "{degrees}: {found}");
         }
+    }
+
+    #[test]
+    fn few_draws_take_degrees_of_freedom() {
+        assert!((degrees([500, 500], 999) - 499.).abs() < 0.1);
+        assert!(degrees([5, 5], 1_000) > 7.9);
     }
 
     #[test]

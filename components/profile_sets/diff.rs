@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use indexmap::IndexSet;
 
-use crate::bootstrap::{Random, Replicates, Rows, student};
+use crate::bootstrap::{ONE_SIDED, Random, Replicates, Rows, TWO_SIDED, degrees, student};
 use crate::bounds::MAX_COMPARED;
 use crate::functions::Key;
 use crate::sessions::{Session, Sessions};
@@ -76,7 +76,8 @@ pub struct Change {
     /// Simultaneous ones, of functions that have enough of the time.
     pub time_at_once: Option<Interval>,
     pub growth_at_once: Option<Interval>,
-    /// How much of the change of the share by itself is certain. All sessions may be longer by chance, and then all times are.
+    /// By how much the share by itself changed at least, with 95 %. Not the time: all sessions may be longer by chance, and then
+    /// all times are.
     pub certain: f64,
 }
 
@@ -399,7 +400,8 @@ impl Compared {
         let least = counts[0].min(counts[1]);
         let correction = (least / (least - 1.)).sqrt();
         let replicates = Replicates::new(self.statistics(means), &drawn, correction);
-        let one = student(counts[0] + counts[1] - 2.);
+        let degrees = degrees(self.rows.each_ref().map(Rows::len), drawn.len());
+        let one = student(TWO_SIDED, degrees);
         let watched = (0..self.functions).filter(|place| {
             let share = self.change(means, *place).self_share;
             share[0].max(share[1]) >= LEAST_SHARE
@@ -412,6 +414,7 @@ impl Compared {
         Intervals {
             at_once: [at_once(TIME), at_once(GROWTH)],
             one,
+            least: student(ONE_SIDED, degrees),
             watched,
             replicates,
         }
@@ -427,6 +430,8 @@ struct Intervals {
     /// By how many standard errors an interval extends, for one statistic and for all times and growths.
     one: f64,
     at_once: [f64; 2],
+    /// By how many standard errors less than its estimate a change may be: it is larger with 95 %.
+    least: f64,
     /// The places of functions with enough time, in order.
     watched: Vec<usize>,
 }
@@ -463,11 +468,13 @@ impl Intervals {
         change.time = Some(time);
         change.share = Some(share);
         change.of_total_share = Some(self.of(place, TOTAL_SHARE, self.one));
-        change.certain = certain(share);
+        change.certain = self.certain(place, SHARE);
     }
-}
 
-/// How far an interval is from 0.
-fn certain(interval: Interval) -> f64 {
-    interval.low.max(-interval.high).max(0.)
+    /// How large a change is at least, in the direction in which it was found.
+    fn certain(&self, place: usize, statistic: usize) -> f64 {
+        let index = STATISTICS * place + statistic;
+        let estimate = self.replicates.estimate(index).abs();
+        (estimate - self.least * self.replicates.error(index)).max(0.)
+    }
 }
