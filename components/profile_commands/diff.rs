@@ -7,13 +7,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use profile_sets::{Condition, Diff, Input, Inputs, Options, REPLICATES, Session, Sessions, diff};
+use profile_sets::{
+    Condition, Diff, Difference, Input, Inputs, Options, REPLICATES, Session, Sessions, diff,
+};
 use terminal_text::shortened;
 
 use crate::failure::Failure;
 use crate::output::print;
 use crate::report::Form;
-use crate::sets;
+use crate::{saved_file, sets};
 
 const AFTER_HELP: &str = "\
 BASE and NEW are each what merge takes. With --by LABEL A B, the sessions of IN whose label has the value A are compared with those
@@ -34,8 +36,12 @@ pub struct DiffTask {
     label: Option<[String; 3]>,
     form: Form,
     top: usize,
+    /// Whether lines of functions are compared.
+    by_lines: bool,
     /// As a part of the time.
     fail_above: Option<f64>,
+    /// The page to write.
+    view: Option<PathBuf>,
 }
 
 /// The subcommand.
@@ -79,11 +85,25 @@ pub fn command() -> Command {
                 .help("How many functions to list"),
         )
         .arg(
+            Arg::new("lines")
+                .long("lines")
+                .action(ArgAction::SetTrue)
+                .help("Compare the lines of functions that were executing or calling"),
+        )
+        .arg(
             Arg::new("fail-above")
                 .long("fail-above")
                 .value_name("PERCENT")
                 .value_parser(percent)
                 .help("Exit with 1 if a function grew by more than this, such as 5%"),
+        )
+        .arg(
+            Arg::new("view")
+                .long("view")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .conflicts_with("lines")
+                .help("Also write a page whose flame graph shows the difference in any browser"),
         );
     sets::with_inputs(command)
 }
@@ -112,7 +132,14 @@ impl DiffTask {
                 ));
             },
         };
+        let view = matches.remove_one::<PathBuf>("view");
+        let view = view.map(|file| working_directory.join(file));
+        if let Some(file) = &view {
+            saved_file::check_place(file).map_err(|complaint| format!("--view: {complaint}"))?;
+        }
         Ok(Self {
+            view,
+            by_lines: matches.get_flag("lines"),
             sides,
             condition: matches.remove_one("where"),
             options: sets::options(matches, working_directory)?,
@@ -125,7 +152,12 @@ impl DiffTask {
 
     /// Prints the comparison. `tell` is called with a line for each input that is left out.
     pub fn run(&self, mut tell: impl FnMut(&str)) -> Result<(), Failure> {
-        let mut sessions = Sessions::new(self.condition.clone());
+        let condition = self.condition.clone();
+        let mut sessions = match self.by_lines {
+            true => Sessions::of_lines(condition),
+            false => Sessions::new(condition),
+        };
+        let mut difference = self.view.as_ref().map(|_| self.difference());
         let mut names = Vec::new();
         for (set, inputs) in self.sides.iter().enumerate() {
             names.extend(inputs.iter().map(|input| match input {
@@ -136,7 +168,20 @@ impl DiffTask {
                 inputs: inputs.clone(),
                 options: self.options.clone(),
             };
-            sets::read(&inputs, |profile| sessions.add(set, profile), &mut tell)?;
+            let each = |profile| {
+                if let Some(difference) = &mut difference {
+                    match &self.label {
+                        None => difference.add(set, &profile)?,
+                        // The condition of each side leaves the other one out.
+                        Some(_) => {
+                            difference.add(0, &profile)?;
+                            difference.add(1, &profile)?;
+                        },
+                    }
+                }
+                sessions.add(set, profile)
+            };
+            sets::read(&inputs, each, &mut tell)?;
         }
         sessions.finish().map_err(Failure::Failed)?;
         let compared = match &self.label {
@@ -154,6 +199,12 @@ impl DiffTask {
             },
         };
         let compared = compared.map_err(Failure::Failed)?;
+        if let (Some(file), Some(difference)) = (&self.view, difference) {
+            let recording = difference.finish(&sessions, &compared);
+            let recording = recording.map_err(Failure::Failed)?;
+            profile_formats::replace_comparison(file, &recording)
+                .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
+        }
         print(&self.text(&compared)).map_err(Failure::Failed)?;
         let Some(by) = self.fail_above else {
             return Ok(());
@@ -166,8 +217,9 @@ impl DiffTask {
             grown => {
                 let names = grown.iter().map(|change| &*change.function.name);
                 let names: Vec<_> = names.take(self.top.max(1)).collect();
+                let what = if self.by_lines { "lines" } else { "functions" };
                 let problem = format!(
-                    "{} functions grew by more than {} %: {}",
+                    "{} {what} grew by more than {} %: {}",
                     grown.len(),
                     100. * by,
                     names.join(", ")
@@ -175,6 +227,16 @@ impl DiffTask {
                 Err(Failure::Failed(shortened(&problem, 1_000)))
             },
         }
+    }
+
+    fn difference(&self) -> Difference {
+        Difference::new([1, 2].map(|value| match &self.label {
+            None => self.condition.clone(),
+            Some(label) => {
+                let condition = self.condition.clone().unwrap_or_default();
+                Some(condition.and(&label[0], &label[value]))
+            },
+        }))
     }
 
     fn text(&self, compared: &Diff) -> String {
@@ -216,9 +278,58 @@ mod tests {
             (&["a", "b", "--fail-above=x"], "no percentage"),
             (&["a", "b", "--where=x"], "no condition"),
             (&["a", "b", "--label=x"], "--label x"),
+            (&["a", "b", "--view=none/x.html"], "--view: /none/x.html"),
         ] {
             let error = task(arguments).unwrap_err();
             assert!(error.contains(named), "{error}");
         }
+    }
+
+    #[test]
+    fn the_page_has_both_sides_of_a_label() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for (name, text) in [
+            ("1-a.folded", "f 1\n"),
+            ("2-a.folded", "f 2\ng 3\n"),
+            ("3-a.folded", "h 1\n"),
+        ] {
+            std::fs::write(path(name), text).unwrap();
+        }
+        let arguments = [
+            "diff",
+            ".",
+            "--label-names",
+            "{release}-*.folded",
+            "--by",
+            "release",
+            "1",
+            "2",
+            "--view",
+            "page.html",
+            "--unit",
+            "ms",
+        ];
+        let mut matches = command().try_get_matches_from(arguments).unwrap();
+        let task = DiffTask::of(&mut matches, folder.path()).unwrap();
+        task.run(|line| panic!("{line}")).unwrap();
+        let page = std::fs::read(path("page.html")).unwrap();
+        let text = String::from_utf8_lossy(&page);
+        assert!(text.contains("\"comparison\":true"), "{text}");
+        let (recording, _) = profile_formats::read(&page, None, None).unwrap();
+        let sides = recording.processes.iter().map(|process| {
+            let functions = process.event_loops.iter().flat_map(|of| of.functions());
+            let functions = functions.map(|function| function.name.clone());
+            (
+                process.name.clone(),
+                functions.collect::<Vec<_>>().join(" "),
+            )
+        });
+        let sides: Vec<_> = sides.collect();
+        let expected = [("base: release=1", "f"), ("new: release=2", "f g")];
+        assert_eq!(
+            sides,
+            expected.map(|(name, functions)| (name.to_owned(), functions.to_owned()))
+        );
     }
 }

@@ -87,8 +87,24 @@ impl Format {
         recording: &Recording,
         open: impl FnOnce() -> io::Result<W>,
     ) -> Result<W, WriteError> {
-        let text = self.prepare(recording)?;
-        let length = self.length_of(&text)?;
+        self.write_text(&self.prepare(recording)?, open)
+    }
+
+    /// Like [`Self::write_to`], for the page of a comparison.
+    pub(crate) fn write_comparison_to<W: Write>(
+        recording: &Recording,
+        open: impl FnOnce() -> io::Result<W>,
+    ) -> Result<W, WriteError> {
+        check_memory(Self::Html, recording)?;
+        Self::Html.write_text(&html::prepare_comparison(recording), open)
+    }
+
+    fn write_text<W: Write>(
+        self,
+        text: &impl Text,
+        open: impl FnOnce() -> io::Result<W>,
+    ) -> Result<W, WriteError> {
+        let length = self.length_of(text)?;
         let mut writer = open()?;
         let mut sink = Sink::writing(length, &mut writer);
         text(&mut sink)?;

@@ -72,6 +72,27 @@ impl<W: Write> Write for Encoded<W> {
     }
 }
 
+/// What is written of a recording.
+#[derive(Clone, Copy)]
+enum Content {
+    In(Format),
+    /// The page that compares its first process with its second one.
+    Comparison,
+}
+
+impl Content {
+    fn write_to<W: Write>(
+        self,
+        recording: &Recording,
+        open: impl FnOnce() -> io::Result<W>,
+    ) -> Result<W, WriteError> {
+        match self {
+            Self::In(format) => format.write_to(recording, open),
+            Self::Comparison => Format::write_comparison_to(recording, open),
+        }
+    }
+}
+
 /// Where a path leads.
 #[derive(Debug, PartialEq)]
 enum Place {
@@ -86,6 +107,15 @@ enum Place {
 /// A link stays, and leads to the new file. A file that was there has the permissions that it had; it must be one
 /// that may be written.
 pub fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(), WriteError> {
+    replace_with(path, Content::In(format), recording)
+}
+
+/// The same with a page that compares the recording's first process, the base, with its second one.
+pub fn replace_comparison(path: &Path, recording: &Recording) -> Result<(), WriteError> {
+    replace_with(path, Content::Comparison, recording)
+}
+
+fn replace_with(path: &Path, content: Content, recording: &Recording) -> Result<(), WriteError> {
     let is_compressed = is_compressed(path);
     match place(path)? {
         Place::Special(path) => {
@@ -94,7 +124,7 @@ pub fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(),
                 let special = for_stream(File::options().append(true).open(&path)?);
                 Ok(Encoded::new(special, is_compressed))
             };
-            let mut special = format.write_to(recording, open)?.finish()?;
+            let mut special = content.write_to(recording, open)?.finish()?;
             special.flush()?;
         },
         Place::File(path) => {
@@ -104,7 +134,7 @@ pub fn replace(path: &Path, format: Format, recording: &Recording) -> Result<(),
                 Err(error) => return Err(error.into()),
             };
             let folder = folder_of(&path);
-            let new = write_beside(folder, permissions, format, is_compressed, recording)?;
+            let new = write_beside(folder, permissions, content, is_compressed, recording)?;
             new.persist(&path).map_err(|error| error.error)?;
         },
     }
@@ -138,7 +168,7 @@ pub fn create_new(path: &Path, format: Format, recording: &Recording) -> Result<
     let new = write_beside(
         folder_of(path),
         None,
-        format,
+        Content::In(format),
         is_compressed(path),
         recording,
     )?;
@@ -156,7 +186,8 @@ pub fn create_numbered(
     recording: &Recording,
 ) -> Result<PathBuf, (PathBuf, WriteError)> {
     let first = folder.join(format!("{stem}.{extension}"));
-    let mut new = match write_beside(folder, None, format, is_compressed(&first), recording) {
+    let content = Content::In(format);
+    let mut new = match write_beside(folder, None, content, is_compressed(&first), recording) {
         Ok(new) => new,
         Err(error) => return Err((first, error)),
     };
@@ -179,7 +210,7 @@ pub fn create_numbered(
 fn write_beside(
     folder: &Path,
     permissions: Option<Permissions>,
-    format: Format,
+    content: Content,
     is_compressed: bool,
     recording: &Recording,
 ) -> Result<NamedTempFile<File>, WriteError> {
@@ -211,7 +242,7 @@ fn write_beside(
         }
         Ok(Encoded::new(new, is_compressed))
     };
-    let new = format.write_to(recording, make)?.finish()?;
+    let new = content.write_to(recording, make)?.finish()?;
     new.as_file().sync_all()?;
     Ok(new)
 }

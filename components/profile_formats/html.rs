@@ -43,5 +43,13 @@ fn split<'a>(text: &'a [u8], separator: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
 }
 
 pub fn prepare(recording: &Recording) -> impl Text {
-    |sink: &mut Sink<'_>| viewer::write(Some(recording), None, sink)
+    |sink: &mut Sink<'_>| viewer::write(Some(viewer_data::data(recording)), None, sink)
+}
+
+/// The page of a comparison. Its reader gives both sides as two processes.
+pub fn prepare_comparison(recording: &Recording) -> impl Text {
+    |sink: &mut Sink<'_>| {
+        let data = viewer_data::comparison_data(recording);
+        viewer::write(Some(data), None, sink)
+    }
 }

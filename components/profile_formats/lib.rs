@@ -64,7 +64,9 @@ mod worth;
 pub use crate::bounds::MAX_TEXT_BYTES;
 pub use crate::collapsed::Unit;
 pub use crate::error::{Error, WriteError};
-pub use crate::file::{create_new, create_numbered, is_compressed, replace, write_to_stream};
+pub use crate::file::{
+    create_new, create_numbered, is_compressed, replace, replace_comparison, write_to_stream,
+};
 pub use crate::format::Format;
 pub use crate::input::{ReadOptions, content, content_for_report, read, read_with};
 pub use crate::map_folders::{apply_map_folders, apply_maps_beside};

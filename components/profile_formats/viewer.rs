@@ -46,12 +46,14 @@ static DOCUMENT: LazyLock<Document> = LazyLock::new(Document::compose);
 /// about:profiling recognises it.
 pub fn viewer_page(recording: Option<&Recording>, token: Option<&str>) -> String {
     let mut page = Vec::new();
-    write(recording, token, &mut page).expect("nothing fails in memory");
+    let data = recording.map(viewer_data::data);
+    write(data, token, &mut page).expect("nothing fails in memory");
     String::from_utf8(page).expect("only text is written")
 }
 
+/// Writes the viewer with the data of a recording.
 pub fn write(
-    recording: Option<&Recording>,
+    data: Option<impl Serialize>,
     token: Option<&str>,
     mut writer: impl Write,
 ) -> Result<(), WriteError> {
@@ -62,10 +64,10 @@ pub fn write(
         writeln!(writer, r#"<meta name="profiling-token" content="{token}">"#)?;
     }
     writer.write_all(document.before_recording.as_bytes())?;
-    if let Some(recording) = recording {
+    if let Some(data) = data {
         writer.write_all(RECORDING_START.as_bytes())?;
         let mut serializer = serde_json::Serializer::with_formatter(&mut writer, InElement);
-        viewer_data::data(recording).serialize(&mut serializer)?;
+        data.serialize(&mut serializer)?;
         writeln!(writer, "{RECORDING_END}")?;
     }
     Ok(writer.write_all(document.end.as_bytes())?)

@@ -13,6 +13,7 @@
 //! | `interval` | ms |
 //! | `timeOrigin` | ms since the Unix epoch, or null |
 //! | `recordedBy` | what recorded it (left out if that is unknown): the `name` and `version` (or null) of a program, and `engines[]`, each with its `name` and `version` |
+//! | `comparison` | true if the first process is the base of a comparison and the second one what is compared with it, with times by session (else left out); it is read over |
 //! | `processes[]` | `name`, `pid` (or null), `ended` (ms on the clock of the samples, or null), `eventLoops` |
 //! | `eventLoops[]` | `name`, `kind` (`"page"`, `"worker"`, `"unknown"`), `documents[]`, and the tables |
 //! | `resources[]` | a URL |
@@ -75,6 +76,8 @@ struct Data<P, R = RecordedBy> {
     time_origin: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded_by: Option<R>,
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    comparison: Option<bool>,
     processes: P,
 }
 
@@ -695,7 +698,17 @@ pub fn write(recording: &Recording, writer: impl Write) -> Result<(), WriteError
 
 /// A value that is made while it is written.
 pub fn data(recording: &Recording) -> impl Serialize {
+    data_with(recording, None)
+}
+
+/// Those of a comparison, whose first process is the base.
+pub fn comparison_data(recording: &Recording) -> impl Serialize {
+    data_with(recording, Some(true))
+}
+
+fn data_with(recording: &Recording, comparison: Option<bool>) -> impl Serialize {
     Data {
+        comparison,
         version: VERSION,
         interval: recording.interval,
         time_origin: recording.time_origin,

@@ -88,6 +88,8 @@ pub struct Diff {
     pub changes: Vec<Change>,
     /// Why there are no intervals.
     pub without_intervals: Option<String>,
+    /// Whether the functions are lines of functions.
+    pub are_lines: bool,
 }
 
 /// Compares sessions. `side_of` says on which side a session of a set is: 0 is the base, and 1 the new one. The error is a
@@ -172,6 +174,7 @@ pub fn diff(
         sides,
         changes,
         without_intervals,
+        are_lines: sessions.are_lines(),
     })
 }
 

@@ -13,28 +13,31 @@ use crate::diff::{Change, Diff, Interval, Side};
 use crate::functions::Key;
 use crate::table::{self, MAX_PLACE, Table, escaped, name};
 
-const TABLE: Table<7> = Table {
-    head: [
-        "self ms",
-        "change",
-        "95 % interval",
-        "self %",
-        "change of share",
-        "function",
-        "defined at",
-    ],
-    numbers: 5,
-};
+fn table(are_lines: bool) -> Table<7> {
+    Table {
+        head: [
+            "self ms",
+            "change",
+            "95 % interval",
+            "self %",
+            "change of share",
+            "function",
+            if are_lines { "line" } else { "defined at" },
+        ],
+        numbers: 5,
+    }
+}
 
 impl Diff {
     /// For a terminal: what was compared, and the changes that come first.
     pub fn text(&self, top: usize) -> String {
         let mut text = self.head();
         let rows: Vec<_> = self.changes.iter().take(top).map(row).collect();
-        text += &TABLE.text(&rows);
+        text += &table(self.are_lines).text(&rows);
         let more = self.changes.len().saturating_sub(top);
         if more > 0 {
-            _ = writeln!(text, "{more} more functions are not listed");
+            let what = if self.are_lines { "lines" } else { "functions" };
+            _ = writeln!(text, "{more} more {what} are not listed");
         }
         text
     }
@@ -62,7 +65,7 @@ impl Diff {
         }
         let rows: Vec<_> = self.changes.iter().take(top).map(row).collect();
         text.push('\n');
-        text += &TABLE.markdown(&rows);
+        text += &table(self.are_lines).markdown(&rows);
         text
     }
 
@@ -101,6 +104,7 @@ impl Diff {
             "base": side(&self.sides[0]),
             "new": side(&self.sides[1]),
             "withoutIntervals": self.without_intervals,
+            "areLines": self.are_lines,
             "changes": changes.collect::<Vec<_>>(),
         })
     }

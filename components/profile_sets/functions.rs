@@ -17,7 +17,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
-use profile_formats::{EventLoop, Function};
+use profile_formats::{EventLoop, FrameId, Function, Place};
 
 /// How far `async` is from the parameters behind it: `async(a)` and `async (a)`.
 const ASYNC: [u32; 2] = [5, 6];
@@ -46,6 +46,23 @@ impl Key {
             url: normalised_url(url).into_owned(),
             line: function.line,
             column: function.column.filter(|_| function.generated.is_none()),
+        }
+    }
+}
+
+impl Key {
+    /// A line of a function that is executing or calling, instead of its definition. Of several lines it is the first one. A
+    /// function without lines stays whole.
+    pub fn of_line(event_loop: &EventLoop, frame: FrameId) -> Self {
+        let frame = event_loop.frame(frame);
+        let function = Self::of(event_loop, event_loop.function(frame.function));
+        match frame.place {
+            Some(Place::Source { line, .. } | Place::Lines { first: line, .. }) => Self {
+                line: Some(line),
+                column: None,
+                ..function
+            },
+            Some(Place::WasmOffset(_)) | None => function,
         }
     }
 }

@@ -60,7 +60,7 @@ fn cut(text: &str) -> &str {
 }
 
 /// A condition on labels: `release=2.1`, or `page~/shop` if the value has a text in it.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Condition(Vec<Part>);
 
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -89,6 +89,17 @@ impl Condition {
             })
         });
         parts.collect::<Result<_, String>>().map(Self)
+    }
+
+    /// That, and that a label has a value.
+    pub fn and(mut self, name: &str, value: &str) -> Self {
+        self.0.push(Part {
+            name: name.to_owned(),
+            is_part: false,
+            is_not: false,
+            text: value.to_owned(),
+        });
+        self
     }
 
     /// A label that is not there has the empty value.

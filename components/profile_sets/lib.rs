@@ -20,6 +20,7 @@ mod bounds;
 mod clocks;
 mod diff;
 mod diff_text;
+mod difference;
 mod envelope;
 mod functions;
 mod inputs;
@@ -33,6 +34,7 @@ mod simulation;
 mod table;
 
 pub use crate::diff::{Change, Diff, Interval, REPLICATES, Side, diff};
+pub use crate::difference::Difference;
 pub use crate::functions::{Key, normalised_url};
 pub use crate::inputs::{Input, Inputs, Options, Outcome};
 pub use crate::labels::{Condition, Labels, NamePattern};

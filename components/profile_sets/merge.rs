@@ -164,14 +164,37 @@ impl Merge {
                 labels,
             };
             let row = merged.rows.entry(row).or_default();
-            row.samples = row.samples.saturating_add(sum.samples);
-            row.worth = row.worth.saturating_add(worth);
+            row.add(Sum { worth, ..sum });
         }
         Ok(())
     }
 
     /// The merged profile. Its stacks follow each other on its clock, and the names of its event loops say so.
     pub fn finish(self) -> Result<(Recording, Counts), String> {
+        let (event_loops, sum, counts) = self.finish_loops(|merged, kind| merged.finish(kind))?;
+        let mut recording = Recording::of_one(EventLoop::default(), 1., None);
+        if let Some(interval) = sum.mean() {
+            recording.interval = interval;
+        }
+        recording.processes = vec![Process {
+            event_loops,
+            ..Process::default()
+        }];
+        Ok((recording, counts))
+    }
+
+    /// The event loops of one side of a comparison, with times by session. URLs stay without what changes with the content.
+    pub fn finish_side(self, renamed: &HashMap<Key, Key>) -> Result<(Vec<EventLoop>, Sum), String> {
+        let sessions = self.sessions.len().max(1) as u64;
+        let (event_loops, sum, _) =
+            self.finish_loops(|merged, kind| merged.finish_side(kind, sessions, renamed))?;
+        Ok((event_loops, sum))
+    }
+
+    fn finish_loops(
+        self,
+        finish: impl Fn(MergedLoop, Kind) -> Result<EventLoop, Invalid>,
+    ) -> Result<(Vec<EventLoop>, Sum, Counts), String> {
         let mut counts = self.counts;
         counts.beyond_clocks = self.clocks.beyond;
         counts.sessions = self.sessions.len() as u64;
@@ -184,22 +207,12 @@ impl Merge {
                 continue;
             }
             for row in merged.rows.values() {
-                sum.samples = sum.samples.saturating_add(row.samples);
-                sum.worth = sum.worth.saturating_add(row.worth);
+                sum.add(*row);
             }
-            let event_loop = merged.finish(kind);
+            let event_loop = finish(merged, kind);
             event_loops.push(event_loop.map_err(|invalid| invalid.to_string())?);
         }
-        let mean = sum.worth as f64 / 1e6 / sum.samples.max(1) as f64;
-        let mut recording = Recording::of_one(EventLoop::default(), 1., None);
-        if mean > 0. {
-            recording.interval = mean;
-        }
-        recording.processes = vec![Process {
-            event_loops,
-            ..Process::default()
-        }];
-        Ok((recording, counts))
+        Ok((event_loops, sum, counts))
     }
 }
 
@@ -306,6 +319,58 @@ impl MergedLoop {
     }
 
     fn finish(mut self, kind: Kind) -> Result<EventLoop, Invalid> {
+        self.add_samples(kind, 1)?;
+        let same = self.same();
+        let urls = self.urls;
+        self.event_loop.map_functions(
+            |id| same.get(&id).copied().unwrap_or(id),
+            |url| urls.get(url).cloned().flatten(),
+        )?;
+        Ok(self.event_loop)
+    }
+
+    /// The same with times by session, and with functions that are known by another name on the other side.
+    fn finish_side(
+        mut self,
+        kind: Kind,
+        sessions: u64,
+        renamed: &HashMap<Key, Key>,
+    ) -> Result<EventLoop, Invalid> {
+        self.add_samples(kind, sessions)?;
+        let mut targets = HashMap::new();
+        for (key, id) in &self.functions {
+            let Some(new) = renamed.get(key) else {
+                continue;
+            };
+            let function = Function {
+                name: new.name.clone(),
+                resource: self.event_loop.add_resource(&new.url)?,
+                line: new.line,
+                column: new.column,
+                kind: self.event_loop.function(*id).kind,
+                ..Function::default()
+            };
+            targets.insert(*id, self.event_loop.add_function(function)?);
+        }
+        let same = self.same();
+        self.event_loop.map_functions(
+            |id| {
+                let id = same.get(&id).copied().unwrap_or(id);
+                targets.get(&id).copied().unwrap_or(id)
+            },
+            |_| None,
+        )?;
+        Ok(self.event_loop)
+    }
+
+    /// For each function that is another one by its columns: that one.
+    fn same(&self) -> HashMap<FunctionId, FunctionId> {
+        let functions = self.functions.iter().map(|(key, id)| (key, *id));
+        self.distinct.same(functions)
+    }
+
+    /// One for each row, with the time of one of so many sessions.
+    fn add_samples(&mut self, kind: Kind, of_sessions: u64) -> Result<(), Invalid> {
         let sessions = self.sessions.len();
         self.event_loop.name = match sessions {
             1 => format!("{}: 1 session", kind.as_str()),
@@ -333,20 +398,14 @@ impl MergedLoop {
                 stack: row.stack,
                 activity: row.activity,
             };
-            self.event_loop.add_several(sample, sum.worth)?;
-            clock = clock.saturating_add(sum.worth);
+            let worth = sum.worth / of_sessions;
+            self.event_loop.add_several(sample, worth)?;
+            clock = clock.saturating_add(worth);
             if let Some(labels) = sets[row.labels as usize] {
                 self.event_loop.label_last_sample(labels)?;
             }
         }
-        let functions = self.functions.iter().map(|(key, id)| (key, *id));
-        let same = self.distinct.same(functions);
-        let urls = self.urls;
-        self.event_loop.map_functions(
-            |id| same.get(&id).copied().unwrap_or(id),
-            |url| urls.get(url).cloned().flatten(),
-        )?;
-        Ok(self.event_loop)
+        Ok(())
     }
 }
 

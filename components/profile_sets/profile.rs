@@ -79,6 +79,19 @@ pub struct Sum {
     pub worth: u64,
 }
 
+impl Sum {
+    pub fn add(&mut self, other: Self) {
+        self.samples = self.samples.saturating_add(other.samples);
+        self.worth = self.worth.saturating_add(other.worth);
+    }
+
+    /// Milliseconds of a sample; none if all are worth nothing.
+    pub fn mean(self) -> Option<f64> {
+        let mean = self.worth as f64 / 1e6 / self.samples.max(1) as f64;
+        (mean > 0.).then_some(mean)
+    }
+}
+
 /// The samples of an event loop that belong to one session and have the same labels.
 #[derive(Debug)]
 pub struct Samples {

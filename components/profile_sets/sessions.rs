@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
-use profile_formats::{EventLoop, FunctionId};
+use profile_formats::EventLoop;
 
 use crate::bounds::{MAX_SESSIONS, MAX_TIMES};
 use crate::clocks::{Clocks, hash};
@@ -37,6 +37,8 @@ pub struct Session {
 #[derive(Debug, Default)]
 pub struct Sessions {
     condition: Option<Condition>,
+    /// Whether times are those of lines of functions.
+    by_lines: bool,
     known: KnownValues,
     functions: IndexSet<Key>,
     distinct: Distinct<u32>,
@@ -47,6 +49,8 @@ pub struct Sessions {
     has_several: [bool; 2],
     blocks: [usize; 2],
     is_merged: [bool; 2],
+    /// Functions that are another one: [`Distinct::same`].
+    same: HashMap<u32, u32>,
     /// All times of all sessions.
     count: usize,
 }
@@ -69,6 +73,14 @@ impl Sessions {
         Self {
             condition,
             ..Self::default()
+        }
+    }
+
+    /// The same with the times of lines of functions, in which samples were or which called.
+    pub fn of_lines(condition: Option<Condition>) -> Self {
+        Self {
+            by_lines: true,
+            ..Self::new(condition)
         }
     }
 
@@ -133,7 +145,10 @@ impl Sessions {
 
     fn add_blocks(&mut self, set: usize, profile: &Profile, blocks: usize) -> Result<(), String> {
         for (event_loop, groups) in profile.samples_in(blocks) {
-            let mut known: Vec<Option<u32>> = vec![None; event_loop.functions().len()];
+            let mut known: Vec<Option<u32>> = match self.by_lines {
+                true => vec![None; event_loop.frames().len()],
+                false => vec![None; event_loop.functions().len()],
+            };
             for samples in groups {
                 self.add_samples(set, event_loop, &mut known, samples)?;
             }
@@ -188,8 +203,21 @@ impl Sessions {
             let mut next = stack;
             while let Some(id) = next {
                 let stack = event_loop.stack(id);
-                let function = event_loop.frame(stack.frame).function;
-                let place = place_of(&mut self.functions, known, event_loop, function);
+                let place = match self.by_lines {
+                    true => &mut known[stack.frame.index()],
+                    false => &mut known[event_loop.frame(stack.frame).function.index()],
+                };
+                let place = *place.get_or_insert_with(|| {
+                    let key = match self.by_lines {
+                        true => Key::of_line(event_loop, stack.frame),
+                        false => {
+                            let frame = event_loop.frame(stack.frame);
+                            Key::of(event_loop, event_loop.function(frame.function))
+                        },
+                    };
+                    // There are no more than fit into memory.
+                    self.functions.insert_full(key).0 as u32
+                });
                 let (itself, total) = session.times.entry(place).or_default();
                 if seen.is_empty() {
                     *itself = itself.saturating_add(worth);
@@ -222,6 +250,19 @@ impl Sessions {
                 }
             }
         }
+        self.same = same;
+    }
+
+    /// Functions that are another one by their columns: that one.
+    pub fn joined(&self) -> HashMap<Key, Key> {
+        let key = |place: u32| self.functions[place as usize].clone();
+        let same = self.same.iter();
+        same.map(|(one, other)| (key(*one), key(*other))).collect()
+    }
+
+    /// Whether they are lines of functions.
+    pub fn are_lines(&self) -> bool {
+        self.by_lines
     }
 
     pub fn functions(&self) -> &IndexSet<Key> {
@@ -292,18 +333,4 @@ impl Sessions {
         rows.truncate(top);
         rows
     }
-}
-
-/// The place of a function of an event loop, whose places are in `known`.
-fn place_of(
-    functions: &mut IndexSet<Key>,
-    known: &mut [Option<u32>],
-    event_loop: &EventLoop,
-    function: FunctionId,
-) -> u32 {
-    *known[function.index()].get_or_insert_with(|| {
-        let key = Key::of(event_loop, event_loop.function(function));
-        // There are no more than fit into memory.
-        functions.insert_full(key).0 as u32
-    })
 }

@@ -17,8 +17,8 @@ strobe.app = (() => {
 
   function start() {
     for (const part of [
-      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.callTree, strobe.sourceList, strobe.sourceView,
-      strobe.details, strobe.functionMenu, strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
+      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.difference, strobe.callTree, strobe.sourceList,
+      strobe.sourceView, strobe.details, strobe.functionMenu, strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
     ]) {
       part.start();
     }
@@ -122,6 +122,9 @@ strobe.app = (() => {
     byId("show-recording").disabled = false;
     showView("recording");
     state.show(recording, id);
+    if (recording.isComparison) {
+      showTab("flame-graph");
+    }
     state.flush();
     requestAnimationFrame(() => {
       // This runs after the first frame has been drawn.

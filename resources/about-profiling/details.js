@@ -49,7 +49,7 @@ strobe.details = (() => {
   }
 
   function functionFacts(func) {
-    const { recording, totals, nodes, selection: { node, time } } = state;
+    const { recording, totals, nodes, difference, selection: { node, time } } = state;
     const { functions } = recording;
     const isActivity = functions.isActivity(func);
     const swatch = element("span", { class: "kind", style: { backgroundColor: functions.swatch(func) } });
@@ -72,6 +72,7 @@ strobe.details = (() => {
           return button(name, () => strobe.app.showTab(id), attributes);
         })),
       element("dl", { class: "facts" },
+        ...difference ? changes(difference, func, node) : [],
         ...time ? boxFacts(node, time) : [],
         ...pair("Kind", functions.kindName(func)),
         ...functions.generated[func].size ? pair("Ran as", ...functions.generated[func]) : [],
@@ -85,6 +86,16 @@ strobe.details = (() => {
       relatives("Callers", "callers", strobe.totals.callers(totals, func), func, calls.callers),
       relatives("Callees", "callees", strobe.totals.callees(totals, func), func, calls.callees),
       node >= 0 && nodes.parent[node] >= 0 ? pathList(node) : "")];
+  }
+
+  // How the function differs between the sides of a comparison.
+  function changes(difference, func, node) {
+    const { sentence } = strobe.difference;
+    return [
+      ...pair("Self", sentence(difference, "functionSelf", func)),
+      ...pair("Total", sentence(difference, "functionTotal", func)),
+      ...node >= 0 ? pair("This path", sentence(difference, "total", node)) : [],
+    ];
   }
 
   function placeless(func) {

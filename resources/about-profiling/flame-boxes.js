@@ -22,12 +22,15 @@ strobe.flameBoxes = (() => {
 
   class Boxes {
     #surface;
+    #colourOf;
     #count = 0;
     // For each box: node, left, top, width, and in the flame chart the event loop and the first and the last sample.
     #boxes = new Float64Array(FIELDS * 1024);
 
-    constructor(surface) {
+    // `colourOf` gives the colour of a node that is nothing else, such as selected.
+    constructor(surface, colourOf = (node, scheme) => state.recording.functions.colour(state.nodes.func[node], scheme)) {
       this.#surface = surface;
+      this.#colourOf = colourOf;
     }
 
     clear() {
@@ -81,7 +84,7 @@ strobe.flameBoxes = (() => {
         } else if (state.nodeMatches && !state.nodeMatches[node]) {
           [colour, textColour] = [scheme.dim, scheme.onDim];
         } else {
-          [colour, textColour] = [functions.colour(id, scheme), scheme.text];
+          [colour, textColour] = [this.#colourOf(node, scheme), scheme.text];
         }
         const gap = width >= GAP_WIDTH ? 1 : 0;
         surface.rect(colour, x, top, width - gap, ROW_HEIGHT - 1);

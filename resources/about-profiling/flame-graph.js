@@ -6,7 +6,7 @@
 
 // The flame graph: all samples that count, as one tree, regardless of when they were taken. The width of a box is
 // the number of its node's samples. Callers are above their callees, and the heaviest of several siblings is on the
-// left.
+// left. In a comparison the samples are those of both sides, and the colour of a box says how they differ.
 strobe.flameGraph = (() => {
   const { palette, state, timeWindow } = strobe;
   const { Boxes, Scroll, ROW_HEIGHT, point, walk } = strobe.flameBoxes;
@@ -24,7 +24,7 @@ strobe.flameGraph = (() => {
   function start() {
     canvas = document.getElementById("flame-graph-canvas");
     surface = new strobe.surface.Surface(canvas);
-    boxes = new Boxes(surface);
+    boxes = new Boxes(surface, colourOf);
     strobe.surface.drag(canvas, { start: beginDrag, move: continueDrag, end: endDrag });
     canvas.addEventListener("wheel", wheel, { passive: false });
     canvas.addEventListener("mousemove", hover);
@@ -33,6 +33,11 @@ strobe.flameGraph = (() => {
     canvas.addEventListener("dblclick", () => zoomToSelection());
     canvas.addEventListener("keydown", key);
     state.listeners.push(refresh);
+  }
+
+  function colourOf(node, scheme) {
+    const { difference, nodes, recording } = state;
+    return difference ? strobe.difference.colour(difference, node, scheme) : recording.functions.colour(nodes.func[node], scheme);
   }
 
   function refresh(changed) {

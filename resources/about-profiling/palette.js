@@ -40,6 +40,10 @@ strobe.palette = (() => {
     unknown: "#e2ddd3",
     activity: "#e6e9ee",
     rest: "#cfd3da",
+    // Of boxes that took less or more time than before, the smallest change first, and of those that did not change.
+    faster: ["#d9eaf7", "#b4d6ef", "#86bbe2", "#5aa0d3"],
+    slower: ["#fbe3d6", "#f8c9ae", "#f2a67e", "#e8854f"],
+    same: "#e6e9ee",
   };
   const DARK = {
     ground: "#17191d",
@@ -60,6 +64,9 @@ strobe.palette = (() => {
     unknown: "#49453d",
     activity: "#2b3037",
     rest: "#3a3f48",
+    faster: ["#26384a", "#254a69", "#215c8b", "#1a6cab"],
+    slower: ["#4a3128", "#6b3a25", "#8a4322", "#a34a1a"],
+    same: "#2b3037",
   };
   const ON_MATCH = "#1c1f24";
   const [BLACK, WHITE] = [0, 255];

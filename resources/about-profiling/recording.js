@@ -67,6 +67,8 @@ strobe.recording = (() => {
       // Whether samples are worth times of their own. If not, each is worth one interval for each sample that it stands
       // for.
       isTimed: false,
+      // Whether it is two recordings that are to be compared.
+      isComparison: false,
     };
     array(data.processes, "processes").forEach((process, p) => {
       const place = `processes[${p}]`;
@@ -94,6 +96,7 @@ strobe.recording = (() => {
         recording.end = Math.max(recording.end, ended);
       }
     });
+    recording.isComparison = data.comparison === true && recording.processes.length === 2;
     // Times of samples are shown with digits that tell multiples of it apart, in milliseconds.
     recording.step = recording.isTimed ? TIMED_STEP : recording.interval;
     if (!(recording.start <= recording.end)) {

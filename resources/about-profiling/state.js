@@ -32,6 +32,8 @@ strobe.state = (() => {
     matches: null,
     nodeMatches: null,
     totals: null,
+    // Of a comparison: `strobe.difference.compute`. Otherwise null.
+    difference: null,
     listeners: [],
     show, nothingLeftOut, change, flush, bounds, leastSpan, select, selectNode, clearSelection, isLoopShown, lanes,
     description, everyRealm, wanted,
@@ -113,13 +115,15 @@ strobe.state = (() => {
       now.add("totals");
     }
     if (now.has("totals")) {
-      state.totals = strobe.totals.compute(state.recording, state.nodes, {
+      const filter = {
         loops: state.filters.loops,
         range: state.range,
         idle: state.filters.idle,
         stackless: everyRealm(),
         nodes: state.searchFilters ? state.nodeMatches : null,
-      });
+      };
+      state.totals = strobe.totals.compute(state.recording, state.nodes, filter);
+      state.difference = strobe.difference.compute(state.recording, state.nodes, filter);
     }
   }
 

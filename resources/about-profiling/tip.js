@@ -30,7 +30,7 @@ strobe.tip = (() => {
   // The lines about a node. If `time` is given, they are also about that stretch of time, in which the node was on the
   // stack. `at` says where the node was then: { place, isLeaf }.
   function linesOf(node, time = null, at = null) {
-    const { recording, totals, nodes } = strobe.state;
+    const { recording, totals, nodes, difference } = strobe.state;
     const { format } = strobe;
     const id = nodes.func[node];
     const place = recording.functions.place(id);
@@ -44,6 +44,7 @@ strobe.tip = (() => {
       ...place ? [place] : [],
       ...line ? [`${at.isLeaf ? "executing" : "calling from"} ${line}`] : [],
       ...time ? [`this box ${spanOf(time)}`] : [],
+      ...difference ? [`this call path ${strobe.difference.sentence(difference, "total", node)}`] : [],
       weight("this call path, in all", totals.total[node], totals.samples.total[node]),
       weight("self, everywhere", totals.functionSelf[id], totals.samples.functionSelf[id]),
       weight("total, everywhere", totals.functionTotal[id], totals.samples.functionTotal[id]),

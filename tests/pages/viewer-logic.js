@@ -650,6 +650,34 @@ const checks = {
     }
   },
 
+  "a comparison says what changed beyond what its samples allow"() {
+    const { state } = strobe;
+    state.show(strobe.recording.decode(comparison({ work: [400, 800], sort: [100, 104], gone: [50, 0], added: [0, 3] })));
+    state.flush();
+    const { recording, nodes, difference, totals: { filter } } = state;
+    same(recording.isComparison, true);
+    same(strobe.difference.sentence(difference, "functionSelf", recording.functions.labels.indexOf("sort")),
+      "100 ms → 104 ms a session, +4.0 %, not clear");
+    const id = name => recording.functions.labels.indexOf(name);
+    const changes = ["work", "sort", "gone", "added"].map(name => {
+      const { base, now, part, isClear } = strobe.difference.change(difference, "functionSelf", id(name));
+      return [name, base, now, Number(part.toFixed(3)), isClear];
+    });
+    same(changes, [
+      ["work", 400, 800, 0.5, true], ["sort", 100, 104, 0.038, false], ["gone", 50, 0, -1, true], ["added", 0, 3, 1, false],
+    ]);
+    const { LIGHT } = strobe.palette;
+    const colours = ["work", "sort", "gone"].map(name => {
+      const [node] = strobe.callNodes.of(nodes, id(name));
+      return strobe.difference.colour(difference, node, LIGHT);
+    });
+    same(colours, [LIGHT.slower[3], LIGHT.same, LIGHT.faster[3]]);
+    same(strobe.difference.compute(recording, nodes, { ...filter, loops: Uint8Array.of(1, 0) }), null);
+    state.show(decodeSmall());
+    state.flush();
+    same(state.difference, null);
+  },
+
   "a window stays within its bounds"() {
     const { zoom, pan, within, markStep, marks } = strobe.timeWindow;
     same(zoom([0, 100], 0.5, 0.25, [0, 100], 1), [12.5, 62.5]);
@@ -694,7 +722,10 @@ const checks = {
     const { LIGHT, DARK, ACTIVITIES, ON_MATCH } = strobe.palette;
     same([contrast("#000000", "#ffffff"), contrast("#777777", "#777777")], [21, 1]);
     for (const [name, scheme] of Object.entries({ light: LIGHT, dark: DARK })) {
-      const boxes = [...scheme.scripts.flat(), scheme.builtIn, scheme.native, scheme.unknown, scheme.activity, scheme.ground, scheme.header];
+      const boxes = [
+        ...scheme.scripts.flat(), scheme.builtIn, scheme.native, scheme.unknown, scheme.activity, scheme.ground, scheme.header,
+        ...scheme.faster, ...scheme.slower, scheme.same,
+      ];
       for (const box of boxes) {
         atLeast(contrast(box, scheme.text), 4.5, `${name}: text on ${box}`);
       }
@@ -722,6 +753,29 @@ function luminance(colour) {
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+// The data of a comparison: by the name of a function, its samples of 1 ms on both sides.
+function comparison(functions) {
+  const names = Object.keys(functions);
+  const zeros = names.map(() => 0);
+  const ones = names.map(() => 1);
+  const absent = names.map(() => -1);
+  const side = (name, i) => ({
+    name, pid: null, ended: null, eventLoops: [{
+      name: "page", kind: "page", documents: [], resources: [], realms: [],
+      functions: { name: names, kind: zeros, resource: absent, line: zeros, column: zeros, realm: absent },
+      frames: { function: names.map((_, at) => at), line: zeros, column: zeros },
+      stacks: { parent: absent, frame: names.map((_, at) => at) },
+      samples: {
+        time: zeros, weight: names.map(of => functions[of][i]), stack: names.map((_, at) => at), activity: ones,
+        worth: names.map(of => functions[of][i] * 1e6),
+      },
+    }],
+  });
+  return {
+    version: 2, interval: 1, timeOrigin: null, comparison: true, processes: [side("base", 0), side("new", 1)],
+  };
 }
 
 function decodeSmall() {

@@ -6,7 +6,8 @@
 
 use std::fs;
 
-use profile_sets::{Condition, Diff, Input, Inputs, Options, Sessions, diff};
+use profile_formats::{Recording, Sample};
+use profile_sets::{Condition, Diff, Difference, Input, Inputs, Options, Sessions, diff};
 use tempfile::TempDir;
 
 /// SplitMix64, <https://prng.di.unimi.it/splitmix64.c>.
@@ -66,8 +67,17 @@ fn lines(sessions: usize, times: &[(&str, u32, u64)], random: &mut Random) -> St
 }
 
 fn compared(base: &str, new: &str) -> Diff {
+    compared_with_stacks(base, new).0
+}
+
+/// Also with the recording of both sides.
+fn compared_with_stacks(base: &str, new: &str) -> (Diff, Recording) {
+    compared_in(Sessions::new(None), base, new)
+}
+
+fn compared_in(mut sessions: Sessions, base: &str, new: &str) -> (Diff, Recording) {
     let folder: TempDir = tempfile::tempdir().unwrap();
-    let mut sessions = Sessions::new(None);
+    let mut difference = Difference::new([None, None]);
     for (set, text) in [base, new].iter().enumerate() {
         let path = folder.path().join(format!("{set}.ndjson"));
         fs::write(&path, text).unwrap();
@@ -76,14 +86,40 @@ fn compared(base: &str, new: &str) -> Diff {
             options: Options::default(),
         };
         let read = inputs.read(
-            |profile| sessions.add(set, profile),
+            |profile| {
+                difference.add(set, &profile)?;
+                sessions.add(set, profile)
+            },
             |line| panic!("{line}"),
         );
         read.unwrap();
     }
     sessions.finish().unwrap();
     let names = ["base", "new"].map(str::to_owned);
-    diff(&sessions, names, |set, _| Some(set), 1_000).unwrap()
+    let diff = diff(&sessions, names, |set, _| Some(set), 1_000).unwrap();
+    let recording = difference.finish(&sessions, &diff).unwrap();
+    (diff, recording)
+}
+
+/// By process: the names and lines of its functions, with the nanoseconds that they have by themselves.
+fn times(recording: &Recording) -> Vec<Vec<(String, u32, u64)>> {
+    let of_process = recording.processes.iter().map(|process| {
+        let [event_loop] = &*process.event_loops else {
+            panic!("{} event loops", process.event_loops.len());
+        };
+        let samples = event_loop.samples().iter();
+        let of_sample = samples.zip(event_loop.worths(recording.interval));
+        let of_sample = of_sample.map(|(sample, worth): (&Sample, u64)| {
+            let frame = event_loop.stack(sample.stack.unwrap()).frame;
+            let function = event_loop.function(event_loop.frame(frame).function);
+            let line = function.line.unwrap().get();
+            (function.name.clone(), line, worth)
+        });
+        let mut times: Vec<_> = of_sample.collect();
+        times.sort();
+        times
+    });
+    of_process.collect()
 }
 
 #[test]
@@ -136,6 +172,89 @@ fn functions_that_moved_are_matched_by_their_names() {
     assert_eq!(moved.function.line.unwrap().get(), 20);
     assert_eq!(moved.moved_from.as_ref().unwrap().line.unwrap().get(), 2);
     assert_eq!(diff.grown(0.5), Ok(vec![]));
+}
+
+#[test]
+fn lines_are_compared_where_samples_have_them() {
+    // A function of two lines, whose second one becomes slower and moves with the first one.
+    let profile = |lines: [u32; 2], counts: [u64; 2]| {
+        let of_sessions = (0..8).map(|session| {
+            let node = |id: u32, name: &str, line: i32, more: &str| {
+                format!(
+                    r#"{{"id":{id},"callFrame":{{"functionName":"{name}","scriptId":"1","url":"https://a.test/a.js","lineNumber":{line},"columnNumber":0}}{more}}}"#
+                )
+            };
+            let ticks = format!(
+                r#","positionTicks":[{{"line":{},"ticks":{}}},{{"line":{},"ticks":{}}}],"hitCount":{}"#,
+                lines[0],
+                counts[0] + session % 3,
+                lines[1],
+                counts[1] + session % 2,
+                counts[0] + session % 3 + counts[1] + session % 2,
+            );
+            let count = (counts[0] + session % 3 + counts[1] + session % 2) as usize;
+            let (samples, deltas) = (vec!["2"; count].join(","), vec!["1000"; count].join(","));
+            format!(
+                "{{\"nodes\":[{},{}],\"startTime\":0,\"endTime\":{},\"samples\":[{samples}],\"timeDeltas\":[{deltas}]}}\n",
+                node(1, "(root)", -1, r#","children":[2]"#),
+                node(2, "f", 9, &ticks),
+                count * 1_000,
+            )
+        });
+        of_sessions.collect::<String>()
+    };
+    let (base, new) = (profile([11, 12], [40, 40]), profile([11, 13], [40, 80]));
+    let (diff, _) = compared_in(Sessions::of_lines(None), &base, &new);
+    let line = |change: &profile_sets::Change| change.function.line.unwrap().get();
+    assert!(diff.are_lines);
+    let lines: Vec<_> = diff.changes.iter().map(line).collect();
+    assert_eq!(lines.len(), 2, "{:#?}", diff.changes);
+    let moved = diff
+        .changes
+        .iter()
+        .find(|change| line(change) == 13)
+        .unwrap();
+    assert_eq!(moved.moved_from.as_ref().unwrap().line.unwrap().get(), 12);
+    assert!(moved.growth.unwrap().low > 0.8, "{moved:#?}");
+    assert!(
+        diff.text(5).contains("a.js:13 (was a.js:12)"),
+        "{}",
+        diff.text(5)
+    );
+}
+
+#[test]
+fn the_stacks_of_both_sides_have_times_by_session_and_the_same_functions() {
+    let mut random = Random(6);
+    let base = lines(10, &[("a", 1, 50), ("b", 2, 50)], &mut random);
+    let new = lines(40, &[("a", 1, 50), ("b", 20, 50)], &mut random);
+    let (diff, recording) = compared_with_stacks(&base, &new);
+    let names: Vec<_> = recording
+        .processes
+        .iter()
+        .map(|process| &*process.name)
+        .collect();
+    assert_eq!(names, ["base: base", "new: new"]);
+    let times = times(&recording);
+    for (side, times) in times.iter().enumerate() {
+        let found: Vec<_> = times
+            .iter()
+            .map(|(name, line, _)| (&**name, *line))
+            .collect();
+        assert_eq!(found, [("a", 1), ("b", 20)], "side {side}");
+        for (name, _, nanoseconds) in times {
+            let mut changes = diff.changes.iter();
+            let change = changes
+                .find(|change| change.function.name == *name)
+                .unwrap();
+            let milliseconds = *nanoseconds as f64 / 1e6;
+            let expected = change.self_time[side];
+            assert!(
+                (milliseconds - expected).abs() < 1e-3,
+                "{milliseconds} and {expected}"
+            );
+        }
+    }
 }
 
 #[test]
