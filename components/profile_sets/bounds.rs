@@ -7,6 +7,9 @@
 /// Different values of a label. Those that come later are [`OTHER`].
 pub const MAX_VALUES: usize = 1_000;
 
+/// Values of a label that become processes of one recording. Those that come later are left out.
+pub const MAX_MERGED_VALUES: usize = 20;
+
 /// What stands for the value of a label that has too many.
 pub const OTHER: &str = "other";
 

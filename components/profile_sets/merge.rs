@@ -171,7 +171,7 @@ impl Merge {
 
     /// The merged profile. Its stacks follow each other on its clock, and the names of its event loops say so.
     pub fn finish(self) -> Result<(Recording, Counts), String> {
-        let (event_loops, sum, counts) = self.finish_loops(|merged, kind| merged.finish(kind))?;
+        let (event_loops, sum, counts) = self.finish_event_loops()?;
         let mut recording = Recording::of_one(EventLoop::default(), 1., None);
         if let Some(interval) = sum.mean() {
             recording.interval = interval;
@@ -181,6 +181,11 @@ impl Merge {
             ..Process::default()
         }];
         Ok((recording, counts))
+    }
+
+    /// Its event loops alone.
+    pub fn finish_event_loops(self) -> Result<(Vec<EventLoop>, Sum, Counts), String> {
+        self.finish_loops(|merged, kind| merged.finish(kind))
     }
 
     /// The event loops of one side of a comparison, with times by session. URLs stay without what changes with the content.

@@ -16,7 +16,6 @@ use std::process::ExitCode;
 
 use clap::Command;
 use profile_commands::{Failure, Task};
-use profile_formats::Notice;
 use terminal_text::on_one_line;
 
 /// The name of the program.
@@ -93,11 +92,7 @@ fn of_subcommand(name: &str, matches: &mut clap::ArgMatches) -> Result<(), (u8, 
             });
     }
     let view = view::View::of(matches, &working_directory).map_err(wrong)?;
-    view.run(warn).map_err(failed)
-}
-
-fn warn(notice: &Notice) {
-    tell(&format!("warning: {notice}"));
+    view.run(tell).map_err(failed)
 }
 
 /// One line on standard error.

@@ -12,8 +12,10 @@ use profile_commands::arguments::{
     event_loop_argument, input_argument, input_format_argument, input_or_output, inputs,
     saved_source_maps_argument, unit_argument,
 };
-use profile_commands::{STANDARD_STREAM, SavedRecording, saved_file};
-use profile_formats::{Format, Notice, Recording};
+use profile_commands::{
+    Failure, MergedSessions, STANDARD_STREAM, SavedRecording, merged_arguments, saved_file,
+};
+use profile_formats::{Format, Recording};
 use url::Url;
 
 use crate::loopback;
@@ -21,6 +23,9 @@ use crate::loopback;
 const AFTER_HELP: &str = "\
 The page holds the viewer and the profile, and loads nothing. Without -o it is a new file in the working directory, with
 the profile's name and .html. The command prints where it is.
+
+--where, --by LABEL and --label show many profiles as one: FILE is what merge takes, such as a folder. With --by LABEL the profiles of
+each value are a process, at most 20.
 
 --serve writes no file. It serves the page to this machine alone, below an address that cannot be guessed, until Ctrl-C.
 
@@ -64,6 +69,7 @@ pub fn command() -> Command {
             "Show only the event loop with this number (the first one is 0)",
         ))
         .arg(saved_source_maps_argument())
+        .args(merged_arguments())
 }
 
 /// Where the page goes.
@@ -80,6 +86,8 @@ enum Place {
 #[derive(Debug, PartialEq)]
 pub struct View {
     input: SavedRecording,
+    /// If it is not one recording.
+    merged: Option<MergedSessions>,
     place: Place,
 }
 
@@ -101,15 +109,29 @@ impl View {
         } else {
             Place::NewFile(working_directory.to_owned())
         };
+        let merged = MergedSessions::of(&mut matches.clone(), "FILE", working_directory);
+        let merged = merged.transpose()?;
         let event_loop = matches.remove_one("event-loop");
         let mut inputs = inputs(matches, event_loop, working_directory);
         let input = inputs.pop().expect("clap requires it");
-        Ok(Self { input, place })
+        Ok(Self {
+            input,
+            merged,
+            place,
+        })
     }
 
-    /// The error is one line that names the file that is wrong. `warn` is called for each source map that is not used.
-    pub fn run(&self, warn: impl FnMut(&Notice)) -> Result<(), String> {
-        let recording = self.input.read(warn)?;
+    /// The error is one line that names the file that is wrong. `tell` is called with a line for each source map that is not
+    /// used, and for each input that is left out.
+    pub fn run(&self, mut tell: impl FnMut(&str)) -> Result<(), String> {
+        let recording = match &self.merged {
+            None => self
+                .input
+                .read(|notice| tell(&format!("warning: {notice}")))?,
+            Some(merged) => merged.read(tell).map_err(|failure| match failure {
+                Failure::Failed(message) | Failure::Refused(message) => message,
+            })?,
+        };
         let file = match &self.place {
             Place::Port(port) => return self.serve(&recording, *port),
             Place::Stdout => {

@@ -74,6 +74,11 @@ fn the_status_says_how_it_went_and_one_line_what_went_wrong() {
         (&["merge", "a.folded", "-o", "b.json"], "--to"),
         (&["merge", "a.folded"], "--output"),
         (&["diff", "a.folded"], "BASE and NEW"),
+        (&["view", ".", "--where=x"], "no condition"),
+        (
+            &["view", ".", "--by=release", "--event-loop=0"],
+            "--event-loop",
+        ),
     ] {
         let wrong = run(&folder, arguments);
         assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
@@ -357,6 +362,43 @@ fn view_writes_a_new_page_and_says_where() {
     }
     let named = run(&folder, &["view", "a.folded", "-o", "a.html"]);
     assert!(text(&named.stdout).ends_with("/a.html\n"), "{named:?}");
+}
+
+#[test]
+fn many_profiles_are_viewed_as_one_or_by_the_value_of_a_label() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, profile) in [
+        ("1.folded", "f 1\n"),
+        ("2.folded", "g 2\n"),
+        ("3.folded", "h 3\n"),
+    ] {
+        fs::write(folder.path().join(name), profile).unwrap();
+    }
+    let processes = |arguments: &[&str]| {
+        let common = ["view", ".", "-o", "-", "--label-names={release}.folded"];
+        let view = run(&folder, &[&common[..], arguments].concat());
+        assert!(view.status.success(), "{view:?}");
+        let (recording, _) = profile_formats::read(&view.stdout, None, None).unwrap();
+        let processes = recording.processes.iter().map(|process| {
+            let functions = process.event_loops.iter().flat_map(|of| of.functions());
+            let functions = functions.map(|function| function.name.clone());
+            (
+                process.name.clone(),
+                functions.collect::<Vec<_>>().join(" "),
+            )
+        });
+        processes.collect::<Vec<_>>()
+    };
+    let named = |name: &str, functions: &str| (name.to_owned(), functions.to_owned());
+    assert_eq!(processes(&["--where=release!=2"]), [named("", "f h")]);
+    let expected = [named("release=1", "f"), named("release=3", "h")];
+    assert_eq!(processes(&["--where=release!=2", "--by=release"]), expected);
+    let none = run(&folder, &["view", ".", "-o", "-", "--where=release=7"]);
+    assert_eq!(none.status.code(), Some(1), "{none:?}");
+    assert!(
+        text(&none.stderr).contains("no profile is left"),
+        "{none:?}"
+    );
 }
 
 #[test]
