@@ -27,10 +27,11 @@
 //! original one in `originalLocation`. A built place of a frame is not known: only the original one is written. The name is
 //! the original one, so the built one is lost. Texts of scripts are the `content` of `sources`.
 //!
-//! We read files up to that version, also those of Firefox: `tables.rs` says what older versions have in other places. What
+//! We read files up to version 75, also those of Firefox: `tables.rs` says what older versions have in other places. What
 //! Firefox itself writes, before the Firefox Profiler has processed it, is read by `gecko.rs`. Native functions have only
 //! their names and lines, because their addresses are in machine code.
 
+mod flags;
 mod gecko;
 mod meta;
 mod samples;
@@ -94,8 +95,9 @@ fn read_from(source: &mut impl Source, mut memory: u64, keep: Keep) -> Result<Re
     let File {
         meta,
         threads,
-        shared,
+        mut shared,
     } = file?;
+    shared.apply_flags(&meta)?;
     let keep = keep.for_file(&meta);
     let mut shared = SharedTables::of(&shared, &meta, &mut memory)?;
     let mut shared_sums = keep.sums();
@@ -159,6 +161,20 @@ impl<'a> SharedTables<'a> {
         tables.check()?;
         *memory = memory.saturating_sub(Reader::bytes(tables));
         Ok(Self::All(Box::new(Reader::new(tables, meta))))
+    }
+}
+
+impl Shared {
+    /// Makes the tables the same for all versions.
+    fn apply_flags(&mut self, meta: &Meta) -> Result<(), Error> {
+        let version = meta.preprocessed_profile_version.unwrap_or_default();
+        if let Some(frames) = &mut self.frame_table {
+            frames.apply_flags(version, &format!("{SHARED}.frameTable"))?;
+        }
+        if let Some(funcs) = &mut self.func_table {
+            funcs.apply_flags(version, &format!("{SHARED}.funcTable"))?;
+        }
+        Ok(())
     }
 }
 

@@ -7,8 +7,9 @@
 use crate::recording::{Activity, FunctionKind};
 pub use crate::worth::NANOSECONDS;
 
-/// The version that is written, and the newest one that is read.
-pub const NEWEST_VERSION: u32 = 70;
+pub const WRITTEN_VERSION: u32 = 70;
+/// The newest one that is read.
+pub const NEWEST_VERSION: u32 = 75;
 
 /// The category of functions whose activity was not recorded, of callers, and of a leaf that was running.
 pub const JAVASCRIPT: &str = "JavaScript";

@@ -6,7 +6,8 @@
 //!
 //! Up to version 55 each thread has its own tables. Then the threads share more and more of them: the strings since 56,
 //! `sources` in the place of the names of files since 58, and all others since 60. `prefixOffset` takes the place of
-//! `prefix` in 66. A library is that of a function until 69, and that of a frame since 70.
+//! `prefix` in 66. A library is that of a function until 69, and that of a frame since 70. Since 71 and 75 frames and functions
+//! have flags: `flags.rs`.
 //!
 //! Of tables that are shared a thread gets what its samples refer to. Of its own it gets everything.
 
@@ -77,6 +78,8 @@ pub struct FrameTable {
     pub lib: Vec<Option<i64>>,
     #[serde(default)]
     pub original_location: Vec<Option<u32>>,
+    /// Which of the columns hold something: `flags.rs`.
+    pub flags: Option<Vec<u32>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -100,6 +103,8 @@ pub struct FuncTable {
     pub resource: Vec<i64>,
     #[serde(default)]
     pub original_location: Vec<Option<u32>>,
+    /// Which of the columns hold something: `flags.rs`.
+    pub flags: Option<Vec<u32>>,
 }
 
 #[derive(Default, Deserialize)]

@@ -12,8 +12,8 @@ use indexmap::IndexSet;
 use serde::Serialize;
 
 use super::schema::{
-    BUILT_IN, CATEGORIES, DOCUMENT, ENGINES, EVENT_LOOP, JAVASCRIPT, KINDS, MISSED_SAMPLES,
-    NEWEST_VERSION, PAGE, REVISION, RUNNING, RUNNING_BUILT_IN, SAMPLES, TRACING_MS, WORKER,
+    BUILT_IN, CATEGORIES, DOCUMENT, ENGINES, EVENT_LOOP, JAVASCRIPT, KINDS, MISSED_SAMPLES, PAGE,
+    REVISION, RUNNING, RUNNING_BUILT_IN, SAMPLES, TRACING_MS, WORKER, WRITTEN_VERSION,
 };
 use crate::bounds::MAX_FIREFOX_WEIGHT;
 use crate::error::WriteError;
@@ -731,7 +731,7 @@ fn write(
     let version = program.and_then(Program::version);
     let file = File {
         meta: Meta {
-            preprocessed_profile_version: NEWEST_VERSION,
+            preprocessed_profile_version: WRITTEN_VERSION,
             version: 24,
             product: program.map_or("", Program::name),
             misc: version.map(|version| format!("{REVISION}{version}")),

@@ -687,9 +687,9 @@ fn firefox_profiles() {
     let deep = format!("null,{}", callers.join(","));
     for (text, place, problem) in [
         (
-            r#"{"meta":{"preprocessedProfileVersion":71},"threads":[]}"#.to_owned(),
+            r#"{"meta":{"preprocessedProfileVersion":76},"threads":[]}"#.to_owned(),
             "meta.preprocessedProfileVersion: ",
-            "71 is newer than 70",
+            "76 is newer than 75",
         ),
         (
             r#"{"meta":{},"threads":[]}"#.to_owned(),

@@ -17,6 +17,7 @@ use profile_formats::{
 };
 use serde_json::{Value, json};
 
+use self::random_recording::random::Random;
 use self::random_recording::recording;
 
 const RECORDINGS: u64 = 30;
@@ -74,12 +75,64 @@ fn what_the_front_end_saves() {
     assert_eq!(itself(&recording), BTreeMap::from(expected));
 }
 
-/// The same profile in an older version: what is in other places there.
+/// Flags in the place of what is no value: of each column of `columns`, by the values that are none, the flag of the others.
+fn set_flags(table: &mut Value, columns: &[(&str, &[Value], u64)]) {
+    let rows = table["length"].as_u64().unwrap() as usize;
+    let mut flags = vec![0; rows];
+    for (name, nothing, flag) in columns {
+        for (row, flags) in flags.iter_mut().enumerate() {
+            let value = &mut table[name][row];
+            match nothing.contains(value) {
+                true => *value = 0.into(),
+                false => *flags |= flag,
+            }
+        }
+    }
+    table["flags"] = flags.into();
+}
+
+/// The same profile in another version: what is in other places there.
 fn in_version(text: &str, version: u64) -> Value {
     let mut file: Value = serde_json::from_str(text).unwrap();
     file["meta"]["preprocessedProfileVersion"] = version.into();
     let count = |table: &Value| table["length"].as_u64().unwrap() as usize;
     let mut shared = file["shared"].take();
+    if version >= 71 {
+        let (null, none) = (&[Value::Null][..], &[json!(-1)][..]);
+        let frames = &mut shared["frameTable"];
+        // An address without a library is none.
+        let rows = count(frames);
+        frames["address"] = vec![0; rows].into();
+        let columns = [
+            ("lib", none, 2),
+            ("category", null, 4),
+            ("subcategory", null, 4),
+            ("nativeSymbol", null, 8),
+            ("line", null, 16),
+            ("column", null, 32),
+            ("originalLocation", null, 64),
+        ];
+        set_flags(frames, &columns);
+        frames.as_object_mut().unwrap().remove("inlineDepth");
+    }
+    if version >= 75 {
+        let functions = &mut shared["funcTable"];
+        let (null, none) = (&[Value::Null][..], &[json!(-1)][..]);
+        let no = &[json!(false)][..];
+        let columns = [
+            ("isJS", no, 1),
+            ("relevantForJS", no, 2),
+            ("resource", none, 4),
+            ("source", null, 8),
+            ("lineNumber", null, 16),
+            ("columnNumber", null, 32),
+            ("originalLocation", null, 64),
+        ];
+        set_flags(functions, &columns);
+        for name in ["isJS", "relevantForJS"] {
+            functions.as_object_mut().unwrap().remove(name);
+        }
+    }
     if version < 66 {
         let stacks = shared["stackTable"].as_object_mut().unwrap();
         let offsets = stacks.remove("prefixOffset").unwrap();
@@ -128,20 +181,33 @@ fn in_version(text: &str, version: u64) -> Value {
     file
 }
 
+/// Without the offsets in WebAssembly, for which version 71 has no place.
+fn without_offsets(text: &str) -> String {
+    let mut file: Value = serde_json::from_str(text).unwrap();
+    let addresses = file["shared"]["frameTable"]["address"].as_array_mut();
+    addresses.unwrap().fill(json!(-1));
+    file.to_string()
+}
+
 #[test]
 fn every_version_says_the_same() {
     for seed in 0..RECORDINGS {
         let recording = recording(seed, 1 + seed as usize % 3);
         let text = written(&recording, Format::Firefox);
-        let newest = read_text(text.as_bytes());
-        for version in [55, 56, 57, 58, 59, 60, 65, 66, 69, 70] {
-            let older = read_text(in_version(&text, version).to_string().as_bytes());
+        let written = read_text(text.as_bytes());
+        let without_offsets = read_text(without_offsets(&text).as_bytes());
+        for version in [55, 56, 57, 58, 59, 60, 65, 66, 69, 70, 71, 72, 73, 74, 75] {
+            let other = read_text(in_version(&text, version).to_string().as_bytes());
+            let expected = match version {
+                71.. => &without_offsets,
+                _ => &written,
+            };
             assert_eq!(
-                sorted_lines(&older),
-                sorted_lines(&newest),
+                sorted_lines(&other),
+                sorted_lines(expected),
                 "seed {seed}, version {version}"
             );
-            for (one, other) in older.event_loops().zip(newest.event_loops()) {
+            for (one, other) in other.event_loops().zip(expected.event_loops()) {
                 assert_eq!(one.kind, other.kind, "seed {seed}, version {version}");
                 assert_eq!(
                     one.missed(),
@@ -173,6 +239,61 @@ fn a_thread_has_only_what_its_samples_refer_to() {
                 }
             }
             assert!(used.iter().all(|used| *used));
+        }
+    }
+}
+
+/// Stacks that several threads have, each in its own order: what has been read for one thread says nothing about the next one.
+#[test]
+fn threads_that_share_stacks_have_their_own_samples() {
+    for seed in 0..RECORDINGS {
+        let mut random = Random(seed);
+        let mut indices = |count: usize, of: usize| -> Vec<usize> {
+            (0..count).map(|_| random.below(of)).collect()
+        };
+        let names: Vec<_> = (0..8).map(|name| format!("f{name}")).collect();
+        let functions = indices(6, names.len());
+        let frames = indices(9, functions.len());
+        let stacks = indices(20, frames.len());
+        let offsets: Vec<_> = (0..stacks.len()).map(|at| indices(1, at + 1)[0]).collect();
+        let threads: Vec<_> = (0..5).map(|_| indices(12, stacks.len())).collect();
+        let file = json!({
+            "meta": { "preprocessedProfileVersion": 70, "interval": 1 },
+            "shared": {
+                "stringArray": names,
+                "funcTable": { "name": functions, "isJS": vec![true; functions.len()] },
+                "frameTable": { "func": frames },
+                "stackTable": { "frame": stacks, "prefixOffset": offsets },
+            },
+            "threads": threads.iter().map(|samples| json!({
+                "samples": {
+                    "stack": samples,
+                    "time": (0..samples.len()).collect::<Vec<_>>(),
+                    "weight": vec![1; samples.len()],
+                },
+            })).collect::<Vec<_>>(),
+        });
+        let path = |mut stack: usize| {
+            let mut path = Vec::new();
+            loop {
+                path.push(names[functions[frames[stacks[stack]]]].as_str());
+                match offsets[stack] {
+                    0 => break,
+                    offset => stack -= offset,
+                }
+            }
+            path.reverse();
+            path.join(";")
+        };
+        let recording = read_text(file.to_string().as_bytes());
+        for (event_loop, samples) in recording.event_loops().zip(&threads) {
+            let read = event_loop.samples().iter().map(|sample| {
+                let frames = event_loop.frames_of(sample.stack).into_iter();
+                let names = frames.map(|frame| event_loop.function_of(frame).name.as_str());
+                names.collect::<Vec<_>>().join(";")
+            });
+            let expected: Vec<_> = samples.iter().map(|stack| path(*stack)).collect();
+            assert_eq!(read.collect::<Vec<_>>(), expected, "seed {seed}");
         }
     }
 }
