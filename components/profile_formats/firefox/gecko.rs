@@ -11,9 +11,6 @@
 //! level, and a name or an address for code of the machine. Processes are within each other. The times of each are those since
 //! its own start.
 //!
-//! If Firefox did not walk stacks of machine code (`stackwalk` is 0), each stack ends with the address that was executing. It is
-//! no function: the sample is that of the frame before it.
-//!
 //! The rows become the tables of a processed profile, from which the samples are read.
 
 use std::collections::HashMap;
@@ -28,7 +25,7 @@ use serde_json::Value;
 use super::meta::Meta;
 use super::samples::{Keep, Samples};
 use super::tables::{
-    FrameTable, FuncTable, Index, Reader, SourceLocations, Sources, StackTable, Tables,
+    ADDRESS, FrameTable, FuncTable, Index, Reader, SourceLocations, Sources, StackTable, Tables,
 };
 use super::threads::{Markers, Processes, Thread, Wanted, read_thread};
 use crate::counted::TOO_LARGE;
@@ -320,7 +317,6 @@ fn read_process(
         let rows = RowReader {
             sources: &sources,
             since_origin,
-            has_machine_stacks: meta.stackwalk != 0,
             place: &place,
         };
         let raw = rows.read(thread, &mut left)?;
@@ -373,8 +369,6 @@ struct RowReader<'a> {
     sources: &'a Table,
     /// In milliseconds.
     since_origin: f64,
-    /// If not, the address that was executing is a frame of its own, under which no function of the machine is.
-    has_machine_stacks: bool,
     place: &'a str,
 }
 
@@ -403,21 +397,8 @@ impl RowReader<'_> {
         let left = memory.checked_sub((texts + rows) as u64);
         *memory = left.ok_or_else(|| Error::new(self.place, TOO_LARGE))?;
         let stacks = self.stacks(&stack_table, frame_table.data.len())?;
-        let mut samples = self.samples(&samples, stack_table.data.len())?;
+        let samples = self.samples(&samples, stack_table.data.len())?;
         let (frames, funcs, strings) = self.frames(&frame_table, string_table)?;
-        if !self.has_machine_stacks {
-            let is_address = |stack: Index| {
-                let func = frames.func[stacks.frame[stack.get()] as usize] as usize;
-                !funcs.is_js[func] && strings[funcs.name[func] as usize].starts_with(ADDRESS)
-            };
-            let prefix = |stack: Index| stacks.prefix.as_ref()?[stack.get()];
-            for stack in samples.stack.iter_mut().flatten() {
-                // What has no caller stays.
-                if is_address(*stack) {
-                    *stack = prefix(*stack).unwrap_or(*stack);
-                }
-            }
-        }
         let thread = Thread {
             name,
             process_name,
@@ -547,9 +528,6 @@ impl RowReader<'_> {
         ["startLine", "startColumn"].map(|name| number(name).or(Some(1)))
     }
 }
-
-/// Code of the machine whose function is not known.
-const ADDRESS: &str = "0x";
 
 /// What the text of a frame says.
 #[derive(Debug, PartialEq)]

@@ -158,6 +158,9 @@ pub struct Tables<'a> {
     pub locations: &'a SourceLocations,
 }
 
+/// What the name of a function begins with if only an address of code of the machine is known.
+pub const ADDRESS: &str = "0x";
+
 /// A sample's stack and activity.
 pub type Leaf = (Option<StackId>, Option<Activity>);
 
@@ -339,7 +342,38 @@ impl<'a> Reader<'a> {
         stack: usize,
         event_loop: &mut EventLoop,
     ) -> Option<Result<Leaf, Error>> {
-        (stack < self.stack_count()).then(|| self.leaf(stack, event_loop))
+        (stack < self.stack_count()).then(|| {
+            let stack = self.without_address(stack)?;
+            self.leaf(stack, event_loop)
+        })
+    }
+
+    /// If Firefox did not walk stacks of machine code (`stackwalk` is 0), each stack ends with the address that was executing.
+    /// It is no function: the sample is that of the frame before it. An address without a caller stays.
+    fn without_address(&self, stack: usize) -> Result<usize, Error> {
+        let Tables {
+            stacks,
+            frames,
+            funcs,
+            strings,
+            ..
+        } = self.tables;
+        if self.meta.stackwalk != 0 {
+            return Ok(stack);
+        }
+        // What is out of range is an error once the stack is read.
+        let func = frames.func.get(stacks.frame[stack] as usize);
+        let is_address = func.is_some_and(|func| {
+            let func = *func as usize;
+            let name = funcs.name.get(func);
+            let name = name.and_then(|name| strings.get(*name as usize));
+            let is_js = funcs.is_js.get(func).copied().unwrap_or_default();
+            !is_js && name.is_some_and(|name| name.starts_with(ADDRESS))
+        });
+        match is_address {
+            true => Ok(self.tables.parent(stack)?.unwrap_or(stack)),
+            false => Ok(stack),
+        }
     }
 
     pub fn stack_count(&self) -> usize {
