@@ -284,7 +284,12 @@ pub struct Reader<'a> {
     frames: Known<FrameId>,
     funcs: Known<FunctionId>,
     texts: Texts,
+    /// The sources by their names, once a function asks for one.
+    sources: Option<HashMap<&'a str, u32>>,
 }
+
+/// What the Firefox Profiler puts before the URL of a script for a function that has no name.
+const UNNAMED: &str = "(root scope) ";
 
 /// What has been made of strings for functions of a thread, by the strings' indices. Many functions may share a long string.
 #[derive(Default)]
@@ -305,6 +310,7 @@ impl<'a> Reader<'a> {
             frames: Known::of(tables.frames.func.len()),
             funcs: Known::of(tables.funcs.name.len()),
             texts: Texts::default(),
+            sources: None,
         }
     }
 
@@ -516,15 +522,23 @@ impl<'a> Reader<'a> {
             locations,
             ..
         } = self.tables;
-        let kind = funcs.kind(func);
+        let mut kind = funcs.kind(func);
         let place_of = |column: &str| format!("{place}.funcTable.{column}[{func}]");
         let name_index = funcs.name[func];
         let name = self.tables.string(name_index, || place_of("name"))?;
         let invalid = |invalid: Invalid| Error::new(place_of("name"), invalid);
-        let file = match number(&funcs.source, func) {
+        let mut file = match number(&funcs.source, func) {
             Some(source) => Some(File::Source(source)),
             None => number(&funcs.file_name, func).map(File::Name),
         };
+        let top_level = match (file, kind) {
+            (None, FunctionKind::Native | FunctionKind::BuiltIn) => self.top_level(name),
+            _ => None,
+        };
+        if let Some(source) = top_level {
+            file = Some(File::Source(source));
+            kind = FunctionKind::Script;
+        }
         let Some(file) = file else {
             if let Some(function) = self.texts.labels.get(&(name_index, kind)) {
                 return Ok(*function);
@@ -535,8 +549,18 @@ impl<'a> Reader<'a> {
             self.texts.labels.insert((name_index, kind), function);
             return Ok(function);
         };
-        let line = nonzero(&funcs.line_number, func);
-        let column = nonzero(&funcs.column_number, func);
+        let (line, column) = match top_level {
+            Some(source) => {
+                let sources = self.tables.sources;
+                let start = |column| nonzero(column, source as usize).unwrap_or(NonZeroU32::MIN);
+                let (line, column) = (&sources.start_line, &sources.start_column);
+                (Some(start(line)), Some(start(column)))
+            },
+            None => (
+                nonzero(&funcs.line_number, func),
+                nonzero(&funcs.column_number, func),
+            ),
+        };
         let original = number(&funcs.original_location, func);
         let key = FuncKey {
             name: name_index,
@@ -554,9 +578,15 @@ impl<'a> Reader<'a> {
             File::Name(_) => place_of("fileName"),
         };
         let resource = self.resource_of(file, place_of_file, event_loop)?;
-        let name = label::read_exact(name).into_owned();
+        let is_unnamed = top_level.is_some()
+            || name.strip_prefix(UNNAMED).is_some_and(|url| {
+                resource.is_some_and(|resource| event_loop.resource(resource) == url)
+            });
         let mut function = Function {
-            name,
+            name: match is_unnamed {
+                true => String::new(),
+                false => label::read_exact(name).into_owned(),
+            },
             kind,
             resource,
             line,
@@ -588,6 +618,24 @@ impl<'a> Reader<'a> {
         let function = event_loop.add_function(function).map_err(invalid)?;
         self.texts.functions.insert(key, function);
         Ok(function)
+    }
+
+    /// The source whose top level has such a name: `url[number]`, as Firefox writes it. The Firefox Profiler takes it for no
+    /// function of a script, and numbers the sources anew.
+    fn top_level(&mut self, name: &str) -> Option<u32> {
+        let (url, number) = name.strip_suffix(']')?.rsplit_once('[')?;
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let Tables {
+            strings, sources, ..
+        } = self.tables;
+        let by_name = self.sources.get_or_insert_with(|| {
+            let names = sources.filename.iter().zip(0..);
+            let names = names.filter_map(|(name, source)| {
+                strings.get(*name as usize).map(|name| (&**name, source))
+            });
+            names.collect()
+        });
+        by_name.get(url).copied().filter(|_| is_number)
     }
 
     /// `place` is where the file refers to it.
