@@ -327,6 +327,20 @@ fn pseudo_name(text: &str) -> Option<&str> {
     (is_pseudo(ANONYMOUS) || stackless::names().any(is_pseudo)).then_some(rest)
 }
 
+/// A function without a URL, in a format that has a member for URLs: what is in parentheses behind a name is a part of it, unless
+/// it is a line.
+pub fn read_pathless(text: &str) -> Label {
+    let label = read(text);
+    let is_line = label.resource.is_none() && label.line.is_some();
+    if split_definition(text).is_none() || is_line {
+        return label;
+    }
+    Label {
+        name: read_exact(text).into_owned(),
+        ..Label::default()
+    }
+}
+
 /// The text with its first character as a code, if that would mean something else.
 pub fn escape_first(text: &str) -> String {
     let mut characters = text.chars();

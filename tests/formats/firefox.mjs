@@ -6,7 +6,7 @@
 // does not say what it takes for granted:
 // https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
 
-import { functionKey, isStackless, lineKey, readLabel, readName } from "./labels.mjs";
+import { functionKey, isStackless, lineKey, readName, readPathless } from "./labels.mjs";
 
 const VERSION = 70;
 
@@ -271,7 +271,7 @@ export function keysOfFunctions({ funcTable, sources, sourceLocationTable, strin
         ? [funcTable.source[func], funcTable.lineNumber[func], funcTable.columnNumber[func]]
         : ["source", "line", "column"].map((member) => sourceLocationTable[member][original]);
     if (source === null) {
-      return readLabel(text);
+      return readPathless(text);
     }
     return functionKey({
       name: readName(text),

@@ -74,6 +74,12 @@ export function readLabel(text) {
   });
 }
 
+/** The key of a function without a URL, from a member for its name: what is in parentheses is a part of it, unless it is a line. */
+export function readPathless(text) {
+  const isLine = /^.* \((?::[1-9][0-9]*){1,2}\)$/su.test(text);
+  return / \(.*\)$/su.test(text) && !isLine ? functionKey({ name: readName(text) }) : readLabel(text);
+}
+
 function unescape(text) {
   return text.replace(new RegExp(Object.keys(CODES).join("|"), "g"), (code) => CODES[code]);
 }

@@ -543,7 +543,7 @@ impl<'a> Reader<'a> {
             if let Some(function) = self.texts.labels.get(&(name_index, kind)) {
                 return Ok(*function);
             }
-            let function = label::read(name)
+            let function = label::read_pathless(name)
                 .add_to(event_loop, kind)
                 .map_err(invalid)?;
             self.texts.labels.insert((name_index, kind), function);

@@ -356,7 +356,7 @@ impl<'a> Thread<'a> {
                     }
                 },
                 None => WrittenFunc {
-                    name: tables.add_string(text_of_pathless(labels.text(id), kind)),
+                    name: tables.add_string(text_of_pathless(function, || labels.text(id))),
                     source: None,
                     kind,
                     line: None,
@@ -518,9 +518,16 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// The text of a function without a file. Native ones at the root may be activities.
-fn text_of_pathless(text: String, kind: FunctionKind) -> String {
-    match kind == FunctionKind::Native && stackless::activity(&text).is_some() {
+/// The text of a function without a file: its name, if nothing else would be read from that, or a label. Native ones at the root
+/// may be activities.
+fn text_of_pathless(function: &Function, label: impl FnOnce() -> String) -> String {
+    let name = label::write_exact(&function.name, false);
+    let read = label::read_pathless(&name);
+    let text = match function.line.or(read.line) {
+        None if read.name == function.name => name.into_owned(),
+        _ => label(),
+    };
+    match function.kind == FunctionKind::Native && stackless::activity(&text).is_some() {
         true => label::escape_first(&text),
         false => text,
     }

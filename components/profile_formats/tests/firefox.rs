@@ -298,6 +298,39 @@ fn threads_that_share_stacks_have_their_own_samples() {
     }
 }
 
+/// Of functions without a file: what is in parentheses in their names, as in Firefox's labels.
+#[test]
+fn parentheses_are_a_part_of_a_name() {
+    let names = [
+        "XRE_InitChildProcess (around Gecko Profiler)",
+        "operator new (unsigned long)",
+        "main ()",
+        "(module)",
+        "a (b:1:2)",
+    ];
+    let file = json!({
+        "meta": { "preprocessedProfileVersion": 70, "interval": 1 },
+        "shared": {
+            "stringArray": names,
+            "funcTable": { "name": [0, 1, 2, 3, 4] },
+            "frameTable": { "func": [0, 1, 2, 3, 4] },
+            "stackTable": { "frame": [0, 1, 2, 3, 4], "prefixOffset": [0, 0, 0, 0, 0] },
+        },
+        "threads": [{ "samples": { "stack": [0, 1, 2, 3, 4], "time": [0, 1, 2, 3, 4], "weight": [1, 1, 1, 1, 1] } }],
+    });
+    let recording = read_text(file.to_string().as_bytes());
+    let expected: BTreeMap<_, _> = names.map(|name| (name.to_owned(), 1)).into();
+    assert_eq!(itself(&recording), expected);
+    // They are written as they are.
+    let text = written(&recording, Format::Firefox);
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let strings = file["shared"]["stringArray"].as_array().unwrap();
+    for name in names {
+        assert!(strings.contains(&name.into()), "{name}");
+    }
+    assert_eq!(itself(&read_text(text.as_bytes())), expected);
+}
+
 fn line(line: u32) -> Option<NonZeroU32> {
     NonZeroU32::new(line)
 }
