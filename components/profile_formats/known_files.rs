@@ -8,7 +8,7 @@
 const CALLGRIND: &[u8] = b"# callgrind format";
 
 /// What a text begins with.
-const STARTS: [(&[u8], &str); 14] = [
+const STARTS: [(&[u8], &str); 15] = [
     (
         b"PERFILE2",
         "the data of Linux's perf, which only perf reads: make collapsed stacks of it with `perf script` and inferno or \
@@ -29,6 +29,11 @@ const STARTS: [(&[u8], &str); 14] = [
     (
         b"Nettrace",
         "a trace of .NET; `dotnet-trace convert --format Speedscope` makes a file of it that is read",
+    ),
+    (
+        b"\xdc\xdfJSLB",
+        "a profile of the Firefox Profiler in its binary form (.jslb): open it in profiler.firefox.com and save it, which \
+         writes JSON",
     ),
     (b"PK\x03\x04", "a ZIP archive: unpack it first"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd: unpack it first"),
