@@ -147,7 +147,7 @@ pub fn groups_by(recordings: &[&Recording], by: By, top: usize) -> (Sum, Option<
             (Sum::of(&totals), groups)
         },
         By::Package => {
-            let totals = TotalsBy::by(recordings, package_of);
+            let totals = TotalsBy::by(recordings, packages());
             let groups = groups(&totals, top, &["package"], |package| vec![shown(package)]);
             (Sum::of(&totals), groups)
         },
@@ -167,13 +167,22 @@ pub fn file_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str
     }
 }
 
-/// What stands for a function in a report by packages. A package in another one's `node_modules` is one of its own.
-pub fn package_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
+/// What stands for functions in a report by packages. Each URL is read once, however many functions are in it.
+pub fn packages<'a>() -> impl FnMut(&'a EventLoop, &'a Function) -> &'a str {
+    // By where the URLs are in memory, which all stay where they are.
+    let mut known = HashMap::new();
+    move |event_loop, function| match event_loop.resource_of(function) {
+        Some(resource) => known
+            .entry(resource.as_ptr())
+            .or_insert_with(|| package_in(resource)),
+        None => file_of(event_loop, function),
+    }
+}
+
+/// The package of a script. A package in another one's `node_modules` is one of its own.
+fn package_in(resource: &str) -> &str {
     const FOLDER: &str = "node_modules";
     const OTHERS: &str = "(in no package)";
-    let Some(resource) = event_loop.resource_of(function) else {
-        return file_of(event_loop, function);
-    };
     if resource.starts_with("node:") {
         return "(Node.js)";
     }

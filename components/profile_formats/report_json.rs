@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::recording::{Activity, EventLoopKind, Place, Recording};
 use crate::report::{
-    By, LineTotals, Sum, file_of, missed_of, missed_reasons, package_of, ranked, without_stacks,
+    By, LineTotals, Sum, file_of, missed_of, missed_reasons, packages, ranked, without_stacks,
 };
 use crate::terminal::ForTerminal;
 use crate::totals::{FunctionKey, FunctionTotals, Totals, TotalsBy};
@@ -117,7 +117,7 @@ pub fn json_report(files: &[(String, Recording)], by: By, top: usize, with_lines
         By::File => rows(&TotalsBy::by(&recordings, file_of), top, |file| {
             (*file, None)
         }),
-        By::Package => rows(&TotalsBy::by(&recordings, package_of), top, |package| {
+        By::Package => rows(&TotalsBy::by(&recordings, packages()), top, |package| {
             (*package, None)
         }),
     };

@@ -76,7 +76,7 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
     /// samples that their number overflows. All of them together can: then the number is the largest that there is.
     pub fn by<'a>(
         recordings: &[&'a Recording],
-        key_of: impl Fn(&'a EventLoop, &'a Function) -> K,
+        mut key_of: impl FnMut(&'a EventLoop, &'a Function) -> K,
     ) -> Self {
         let mut totals = Self {
             samples: 0,
@@ -88,7 +88,7 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
         };
         for recording in recordings {
             for event_loop in recording.event_loops() {
-                totals.add(event_loop, recording.interval, &key_of);
+                totals.add(event_loop, recording.interval, &mut key_of);
             }
         }
         totals
@@ -98,7 +98,7 @@ impl<K: Copy + Eq + Hash> TotalsBy<K> {
         &mut self,
         event_loop: &'a EventLoop,
         interval: f64,
-        key_of: impl Fn(&'a EventLoop, &'a Function) -> K,
+        mut key_of: impl FnMut(&'a EventLoop, &'a Function) -> K,
     ) {
         let mut itself = vec![(0_u64, 0_u128); event_loop.stacks().len()];
         for (sample, worth) in event_loop.samples().iter().zip(event_loop.worths(interval)) {

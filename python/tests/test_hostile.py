@@ -36,7 +36,7 @@ class HostileTest(unittest.TestCase):
         self.assertEqual(self.missed(grown=31_000), [f"10240 {more}"])
         # What a process holds varies by more than so many functions may take.
         self.assertEqual(self.missed(grown=16_000, functions=1000), [])
-        few = "29297 kB more memory than with short names, more than 16384 kB"
+        few = "29297 kB more than with short names, more than 16384 kB"
         self.assertEqual(self.missed(grown=30_297, functions=2), [few])
         self.assertEqual(self.missed(stacks=20), ["20% of the samples have a stack, 95% with short names"])
         self.assertEqual(self.missed(4.0), ["its file comes 4.0 s after the signal, more than 3 s"])

@@ -22,13 +22,13 @@ from .measurement import PAGES, Measurement, finish, measure
 
 # The longest stop of a thread.
 MOST_STOP_MS = 2.0
-# The memory that the profiler takes for a function of the page, beyond what it takes with short names. Of a page with fewer
-# functions, the memory of them all.
+# The memory that the profiler takes for a function of the page, beyond what it takes with short names. Of a page with
+# fewer functions, the memory of them all.
 MOST_BYTES = 2048
 MANY_FUNCTIONS = 1000
 # What the process holds varies by so much.
 MOST_MEMORY = 16 * 1024 * 1024
-# From the signal that ends a recording to its file, which is complete as soon as it is there, and to the end of the browser.
+# From the signal that ends a recording to its file, which is complete as soon as it is there, and to the browser's end.
 MOST_END_SECONDS = 3.0
 # The median stop, compared with that of the same page with short names.
 MOST_RATIO = 1.2
@@ -68,7 +68,7 @@ KINDS = (
 
 @dataclass
 class End:
-    """The seconds from a signal to the recording's file, and to the browser's end; None if the browser had to be killed."""
+    """The seconds from a signal to the recording's file, and to the browser's end; None if it had to be killed."""
 
     file: float | None
     browser: float | None
@@ -180,8 +180,9 @@ def report(measured: dict[str, Measured]) -> tuple[str, list[str]]:
         rows.append([name, *stops, *sizes, *ends])
         missed += [f"{name}: {problem}" for problem in _problems(by_name[name], of_kind)]
     limits = (
-        f"limits: longest stop {MOST_STOP_MS:g} ms, median stop {MOST_RATIO:g} times that with short names, {MOST_BYTES} bytes "
-        f"more than with short names for a function of a page with {MANY_FUNCTIONS}, else {MOST_MEMORY // 1024} kB, "
+        f"limits: longest stop {MOST_STOP_MS:g} ms, median stop {MOST_RATIO:g} times that with short names, "
+        f"{MOST_BYTES} bytes more than with short names for a function of a page with {MANY_FUNCTIONS}, "
+        f"else {MOST_MEMORY // 1024} kB, "
         f"file and end {MOST_END_SECONDS:g} s after the signal"
     )
     return f"{text_table(rows, left=(0,))}\n{limits}", missed
@@ -228,9 +229,10 @@ def _problems(kind: Kind, measured: Measured) -> list[str]:
         problems.append("the page's memory is not known")
     elif memory > MOST_MEMORY:
         if functions < MANY_FUNCTIONS:
-            problems.append(f"{memory // 1024} kB more memory than with short names, more than {MOST_MEMORY // 1024} kB")
+            problems.append(f"{memory // 1024} kB more than with short names, more than {MOST_MEMORY // 1024} kB")
         elif memory > MOST_BYTES * functions:
-            problems.append(f"{memory // functions} bytes more for a function than with short names, more than {MOST_BYTES}")
+            bytes_more = f"{memory // functions} bytes more for a function than with short names"
+            problems.append(f"{bytes_more}, more than {MOST_BYTES}")
     of_long, of_short = measured.long.result, measured.short.result
     if of_long and of_short and not kind.may_be_missed:
         share, short_share = (one["stacks"] / max(one["samples"], 1) for one in (of_long, of_short))
