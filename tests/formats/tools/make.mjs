@@ -130,7 +130,29 @@ async function firefox(file) {
     MOZ_PROFILER_SHUTDOWN: join(work, "out"),
   };
   await run(file, ["--headless", "--profile", profile, "--screenshot", join(work, "picture.png"), page()], environment);
-  keep(`firefox-${version}.json.gz`, gzipSync(placed(JSON.stringify(withoutRest(JSON.parse(read("out")))))));
+  const text = placed(JSON.stringify(withoutRest(JSON.parse(read("out")))));
+  keep(`firefox-${version}.json.gz`, gzipSync(text));
+  writeFileSync(join(work, "raw.json"), text);
+  await firefoxProfiler("raw.json", `firefox-${version}`);
+}
+
+/** What the Firefox Profiler makes of such a file. Its command-line tool has no command that saves it, so that is added. */
+async function firefoxProfiler(raw, name) {
+  const [file, version] = program("@firefox-devtools/profiler-cli", "dist/profiler-cli.js");
+  const reading = /readFileSync\(\w+,null\),\w+=\{\},(\w+)=await \w+\(\w+,\w+,\w+\);/;
+  const flat = "(key, value) => ArrayBuffer.isView(value) ? Array.from(value) : value";
+  const text = readFileSync(file, "utf8");
+  const saving = text.replace(reading, (call, profile) => {
+    return `${call}require("fs").writeFileSync("out", JSON.stringify(${profile}, ${flat}));process.exit(0);`;
+  });
+  if (saving === text) {
+    throw new Error(`${file}: it reads files in another way`);
+  }
+  writeFileSync(join(work, "profiler-cli.js"), saving);
+  const [node] = program("node-24", "bin/node");
+  const environment = { PROFILER_CLI_SESSION_DIR: join(work, "sessions"), PROFILER_CLI_NO_SYMBOLICATE: "1" };
+  await run(node, ["profiler-cli.js", "--daemon", raw, "--session", "make"], environment);
+  keep(`profiler-cli-${version}-${name}.firefox.json.gz`, gzipSync(placed(read("out"))));
 }
 
 /** Of megabytes of a browser, the process of the page, and of the first one what it says about itself: all clocks are its own. */
