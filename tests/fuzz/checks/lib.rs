@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn firefox_corpus() {
-        check_corpus("firefox", firefox, 12);
+        check_corpus("firefox", firefox, 13);
     }
 
     #[test]
