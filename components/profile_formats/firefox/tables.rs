@@ -274,6 +274,8 @@ struct FuncKey {
 enum File {
     Source(u32),
     Name(u32),
+    /// Of a source that is not in the table: the name of its top level.
+    TopLevel(u32),
 }
 
 /// Reads tables for one thread after the other.
@@ -286,6 +288,13 @@ pub struct Reader<'a> {
     texts: Texts,
     /// The sources by their names, once a function asks for one.
     sources: Option<HashMap<&'a str, u32>>,
+}
+
+/// That in `url[number]`, as Firefox names the top level of a script.
+fn url_of_top_level(name: &str) -> Option<&str> {
+    let (url, number) = name.strip_suffix(']')?.rsplit_once('[')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(url)
 }
 
 /// What the Firefox Profiler puts before the URL of a script for a function that has no name.
@@ -531,12 +540,13 @@ impl<'a> Reader<'a> {
             Some(source) => Some(File::Source(source)),
             None => number(&funcs.file_name, func).map(File::Name),
         };
-        let top_level = match (file, kind) {
-            (None, FunctionKind::Native | FunctionKind::BuiltIn) => self.top_level(name),
+        let is_of_no_script = matches!(kind, FunctionKind::Native | FunctionKind::BuiltIn);
+        let top_level = match file {
+            None if is_of_no_script => self.top_level(name_index, name),
             _ => None,
         };
-        if let Some(source) = top_level {
-            file = Some(File::Source(source));
+        if top_level.is_some() {
+            file = top_level;
             kind = FunctionKind::Script;
         }
         let Some(file) = file else {
@@ -550,11 +560,16 @@ impl<'a> Reader<'a> {
             return Ok(function);
         };
         let (line, column) = match top_level {
-            Some(source) => {
+            Some(file) => {
                 let sources = self.tables.sources;
-                let start = |column| nonzero(column, source as usize).unwrap_or(NonZeroU32::MIN);
-                let (line, column) = (&sources.start_line, &sources.start_column);
-                (Some(start(line)), Some(start(column)))
+                let start = |column| {
+                    let known = match file {
+                        File::Source(source) => nonzero(column, source as usize),
+                        File::Name(_) | File::TopLevel(_) => None,
+                    };
+                    known.or(Some(NonZeroU32::MIN))
+                };
+                (start(&sources.start_line), start(&sources.start_column))
             },
             None => (
                 nonzero(&funcs.line_number, func),
@@ -576,6 +591,7 @@ impl<'a> Reader<'a> {
         let place_of_file = match file {
             File::Source(_) => place_of("source"),
             File::Name(_) => place_of("fileName"),
+            File::TopLevel(_) => place_of("name"),
         };
         let resource = self.resource_of(file, place_of_file, event_loop)?;
         let is_unnamed = top_level.is_some()
@@ -620,11 +636,10 @@ impl<'a> Reader<'a> {
         Ok(function)
     }
 
-    /// The source whose top level has such a name: `url[number]`, as Firefox writes it. The Firefox Profiler takes it for no
-    /// function of a script, and numbers the sources anew.
-    fn top_level(&mut self, name: &str) -> Option<u32> {
-        let (url, number) = name.strip_suffix(']')?.rsplit_once('[')?;
-        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    /// The script whose top level has such a name. The Firefox Profiler takes it for no function of a script, and numbers the
+    /// sources anew.
+    fn top_level(&mut self, name_index: u32, name: &str) -> Option<File> {
+        let url = url_of_top_level(name)?;
         let Tables {
             strings, sources, ..
         } = self.tables;
@@ -635,7 +650,10 @@ impl<'a> Reader<'a> {
             });
             names.collect()
         });
-        by_name.get(url).copied().filter(|_| is_number)
+        let source = by_name.get(url).copied().map(File::Source);
+        // The table may have no source that has no other function.
+        let is_url = url.contains("://");
+        source.or(is_url.then_some(File::TopLevel(name_index)))
     }
 
     /// `place` is where the file refers to it.
@@ -646,7 +664,7 @@ impl<'a> Reader<'a> {
         event_loop: &mut EventLoop,
     ) -> Result<Option<ResourceId>, Error> {
         let (index, place) = match file {
-            File::Name(index) => (index, place),
+            File::Name(index) | File::TopLevel(index) => (index, place),
             File::Source(source) => {
                 let names = &self.tables.sources.filename;
                 let name = names.get(source as usize).copied().ok_or_else(|| {
@@ -658,7 +676,10 @@ impl<'a> Reader<'a> {
         if let Some(resource) = self.texts.files.get(&index) {
             return Ok(*resource);
         }
-        let url = self.tables.string(index, || place.clone())?;
+        let mut url = self.tables.string(index, || place.clone())?;
+        if matches!(file, File::TopLevel(_)) {
+            url = url_of_top_level(url).unwrap_or(url);
+        }
         let resource = event_loop.add_resource(url);
         let resource = resource.map_err(|invalid| Error::new(place, invalid))?;
         self.texts.files.insert(index, resource);
