@@ -274,7 +274,7 @@ struct FuncKey {
 enum File {
     Source(u32),
     Name(u32),
-    /// Of a source that is not in the table: the name of its top level.
+    /// The name of the top level of a script.
     TopLevel(u32),
 }
 
@@ -286,15 +286,14 @@ pub struct Reader<'a> {
     frames: Known<FrameId>,
     funcs: Known<FunctionId>,
     texts: Texts,
-    /// The sources by their names, once a function asks for one.
-    sources: Option<HashMap<&'a str, u32>>,
 }
 
-/// That in `url[number]`, as Firefox names the top level of a script.
+/// That in `url[number]`, as Firefox names the top level of a script. The Firefox Profiler takes it for no function of a script,
+/// and numbers the sources anew.
 fn url_of_top_level(name: &str) -> Option<&str> {
     let (url, number) = name.strip_suffix(']')?.rsplit_once('[')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then_some(url)
+    (is_number && url.contains("://")).then_some(url)
 }
 
 /// What the Firefox Profiler puts before the URL of a script for a function that has no name.
@@ -319,7 +318,6 @@ impl<'a> Reader<'a> {
             frames: Known::of(tables.frames.func.len()),
             funcs: Known::of(tables.funcs.name.len()),
             texts: Texts::default(),
-            sources: None,
         }
     }
 
@@ -541,12 +539,9 @@ impl<'a> Reader<'a> {
             None => number(&funcs.file_name, func).map(File::Name),
         };
         let is_of_no_script = matches!(kind, FunctionKind::Native | FunctionKind::BuiltIn);
-        let top_level = match file {
-            None if is_of_no_script => self.top_level(name_index, name),
-            _ => None,
-        };
-        if top_level.is_some() {
-            file = top_level;
+        let is_top_level = file.is_none() && is_of_no_script && url_of_top_level(name).is_some();
+        if is_top_level {
+            file = Some(File::TopLevel(name_index));
             kind = FunctionKind::Script;
         }
         let Some(file) = file else {
@@ -559,19 +554,9 @@ impl<'a> Reader<'a> {
             self.texts.labels.insert((name_index, kind), function);
             return Ok(function);
         };
-        let (line, column) = match top_level {
-            Some(file) => {
-                let sources = self.tables.sources;
-                let start = |column| {
-                    let known = match file {
-                        File::Source(source) => nonzero(column, source as usize),
-                        File::Name(_) | File::TopLevel(_) => None,
-                    };
-                    known.or(Some(NonZeroU32::MIN))
-                };
-                (start(&sources.start_line), start(&sources.start_column))
-            },
-            None => (
+        let (line, column) = match is_top_level {
+            true => (Some(NonZeroU32::MIN), Some(NonZeroU32::MIN)),
+            false => (
                 nonzero(&funcs.line_number, func),
                 nonzero(&funcs.column_number, func),
             ),
@@ -594,7 +579,7 @@ impl<'a> Reader<'a> {
             File::TopLevel(_) => place_of("name"),
         };
         let resource = self.resource_of(file, place_of_file, event_loop)?;
-        let is_unnamed = top_level.is_some()
+        let is_unnamed = is_top_level
             || name.strip_prefix(UNNAMED).is_some_and(|url| {
                 resource.is_some_and(|resource| event_loop.resource(resource) == url)
             });
@@ -634,26 +619,6 @@ impl<'a> Reader<'a> {
         let function = event_loop.add_function(function).map_err(invalid)?;
         self.texts.functions.insert(key, function);
         Ok(function)
-    }
-
-    /// The script whose top level has such a name. The Firefox Profiler takes it for no function of a script, and numbers the
-    /// sources anew.
-    fn top_level(&mut self, name_index: u32, name: &str) -> Option<File> {
-        let url = url_of_top_level(name)?;
-        let Tables {
-            strings, sources, ..
-        } = self.tables;
-        let by_name = self.sources.get_or_insert_with(|| {
-            let names = sources.filename.iter().zip(0..);
-            let names = names.filter_map(|(name, source)| {
-                strings.get(*name as usize).map(|name| (&**name, source))
-            });
-            names.collect()
-        });
-        let source = by_name.get(url).copied().map(File::Source);
-        // The table may have no source that has no other function.
-        let is_url = url.contains("://");
-        source.or(is_url.then_some(File::TopLevel(name_index)))
     }
 
     /// `place` is where the file refers to it.
