@@ -30,8 +30,11 @@ def check_node():
         raise MachError(f"Node.js {OLDEST_NODE} or newer is needed; this one is {version.strip()}")
 
 
-def install(source: Path) -> Path:
+def install(source: Path, lacks_optional: bool = False) -> Path:
     """A folder of the cache with the files and folders of `source` and the packages of its lock file.
+
+    If that file lacks optional packages for other systems, because the registry it was made with did not have them, `npm ci`
+    would refuse it (`lacks_optional`).
 
     The files are beside the packages, because a script looks for its imports in the folders above it.
     """
@@ -48,6 +51,7 @@ def install(source: Path) -> Path:
         stamp.unlink(missing_ok=True)
         # No package needs its install scripts.
         environment = {**os.environ, "npm_config_update_notifier": "false"}
-        process.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, env=environment)
+        command = ["install", "--no-save"] if lacks_optional else ["ci"]
+        process.run(["npm", *command, "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, env=environment)
         stamp.write_text(digest)
     return folder
