@@ -6,7 +6,7 @@
 // beside it.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve as resolvePath } from "node:path";
 
@@ -174,6 +174,8 @@ function component(name, framework) {
   cpSync(join(here, "components", name), file);
   const start = join(work, `${framework}.js`);
   cpSync(join(here, "components", `${framework}.js`), start);
+  // The packages are not in a folder above.
+  symlinkSync(dirname(resolve(`${framework}/package.json`)), join(work, "node_modules", framework), "dir");
   return start;
 }
 
