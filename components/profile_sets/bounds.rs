@@ -31,6 +31,9 @@ pub const BATCH_BYTES: usize = 8_000_000;
 /// Profiles that are made at a time.
 pub const BATCH_PROFILES: usize = 64;
 
+/// Different notices about inputs that are told. Those that come later are counted.
+pub const MAX_NOTICES: usize = 100;
+
 /// Folders in folders.
 pub const MAX_FOLDER_DEPTH: usize = 64;
 

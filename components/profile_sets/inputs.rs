@@ -6,6 +6,7 @@
 //! them perhaps compressed by gzip. Several are read at a time, and given on in the order in which they were found.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -22,8 +23,9 @@ use profile_formats::{
 use serde::de::IgnoredAny;
 use sha2::{Digest, Sha256};
 
-use crate::bounds::{BATCH_BYTES, BATCH_PROFILES, MAX_FOLDER_DEPTH};
+use crate::bounds::{BATCH_BYTES, BATCH_PROFILES, MAX_FOLDER_DEPTH, MAX_NOTICES};
 use crate::envelope::{Envelope, is_envelope};
+use crate::functions::normalised_url;
 use crate::labels::{Labels, NamePattern};
 use crate::profile::Profile;
 
@@ -97,6 +99,9 @@ struct Batch<'a> {
     pieces: Vec<Piece>,
     bytes: usize,
     outcome: Outcome,
+    /// Notices that were told, and how many were not.
+    told: HashSet<String>,
+    untold: u64,
     each: &'a mut dyn FnMut(Profile) -> Result<(), String>,
     warn: &'a mut dyn FnMut(&str),
     /// How many bytes have been read.
@@ -133,8 +138,7 @@ impl Inputs {
                 )?,
             }
         }
-        batch.flush()?;
-        Ok(batch.outcome)
+        batch.finish()
     }
 
     /// How many bytes there are to read, if that is known.
@@ -194,8 +198,7 @@ impl Options {
     ) -> Result<Outcome, String> {
         let mut batch = Batch::new(self, &mut each, &mut warn, &|_| ());
         batch.add_stream(stream, name, None)?;
-        batch.flush()?;
-        Ok(batch.outcome)
+        batch.finish()
     }
 }
 
@@ -211,6 +214,8 @@ impl<'a> Batch<'a> {
             pieces: Vec::new(),
             bytes: 0,
             outcome: Outcome::default(),
+            told: HashSet::new(),
+            untold: 0,
             each,
             warn,
             read: Rc::default(),
@@ -385,6 +390,26 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
+    fn finish(mut self) -> Result<Outcome, String> {
+        self.flush()?;
+        if self.untold > 0 {
+            (self.warn)(&format!("{} more notices like these", self.untold));
+        }
+        Ok(self.outcome)
+    }
+
+    /// Tells a notice, unless the same was told of a URL with another query.
+    fn tell(&mut self, notice: &str) {
+        let words = notice.split(' ').map(normalised_url);
+        let same = words.collect::<Vec<_>>().join(" ");
+        if self.told.contains(&same) || self.told.len() == MAX_NOTICES {
+            self.untold += 1;
+            return;
+        }
+        self.told.insert(same);
+        (self.warn)(notice);
+    }
+
     /// Makes profiles of what has been read.
     fn flush(&mut self) -> Result<(), String> {
         let pieces = std::mem::take(&mut self.pieces);
@@ -413,7 +438,7 @@ impl<'a> Batch<'a> {
             match made.expect("each piece has been read") {
                 Ok((profile, notices)) => {
                     for notice in notices {
-                        (self.warn)(&notice);
+                        self.tell(&notice);
                     }
                     self.outcome.profiles += 1;
                     (self.each)(profile).map_err(|problem| format!("{}: {problem}", piece.name))?;

@@ -269,6 +269,35 @@ fn a_bad_input_is_named_and_nothing_else_is_lost() {
 }
 
 #[test]
+fn a_notice_is_told_once_for_all_queries() {
+    let folder = Folder::new();
+    let maps = folder.write("maps/other.js.map", "{}");
+    let profiles = (0..5).map(|number| {
+        envelope(
+            &format!("s{number}"),
+            "",
+            &ten(&format!("{APP}?v={number}"), 5),
+        )
+    });
+    let lines: Vec<String> = profiles.collect();
+    let path = folder.write("a.ndjson", lines.join("\n"));
+    let options = Options {
+        source_maps: vec![(None, maps.parent().unwrap().to_owned())],
+        ..Options::default()
+    };
+    let merged = merged_with(&[path], options, Merge::new(None, true, false)).unwrap();
+    let [notice, rest] = &*merged.warnings else {
+        panic!("{:#?}", merged.warnings);
+    };
+    assert!(
+        notice.contains("no source map of https://a.test/app.js?v=0"),
+        "{notice}"
+    );
+    assert_eq!(rest, "4 more notices like these");
+    assert_eq!(merged.outcome.profiles, 5);
+}
+
+#[test]
 fn labels_come_from_envelopes_names_and_people() {
     let folder = Folder::new();
     let rest = r#","release":"2.1","page":"https://a.test/shop","labels":{"browser":"strobe"}"#;
