@@ -9,7 +9,8 @@
 //! - Simultaneous intervals are wider, so that in 95 % of all comparisons those of all listed functions hold at once.
 //! - Growth is on the scale of logarithms, on which halving is as much as doubling.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 
 use indexmap::IndexSet;
 
@@ -203,7 +204,7 @@ impl Diff {
 type Pair = [Option<u32>; 2];
 
 /// Which functions are one. Those that only one side has are matched by their name and file, and then by their name alone, if
-/// both sides have as many of them.
+/// both sides have as many of them. One without a name has moved as far as the function with a name before it.
 fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
     let functions = sessions.functions();
     let of_sides = [0, 1].map(|side: usize| {
@@ -229,7 +230,7 @@ fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
             let mut groups: HashMap<(&str, &str), Vec<u32>> = HashMap::new();
             for place in places {
                 let key = &functions[*place as usize];
-                // Nothing tells functions without a name apart.
+                // Only places tell functions without a name apart.
                 if !key.name.is_empty() {
                     let url = if by_url { &*key.url } else { "" };
                     groups.entry((&*key.name, url)).or_default().push(*place);
@@ -264,9 +265,58 @@ fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
         }
         pairs.extend(found);
     }
+    let moved = moved_without_names(functions, &pairs, &left);
+    for (side, left) in left.iter_mut().enumerate() {
+        let taken: IndexSet<u32> = moved.iter().filter_map(|pair| pair[side]).collect();
+        left.retain(|place| !taken.contains(place));
+    }
+    pairs.extend(moved);
     pairs.extend(left[0].iter().map(|place| [Some(*place), None]));
     pairs.extend(left[1].iter().map(|place| [None, Some(*place)]));
     pairs
+}
+
+/// Functions without a name that one side has in one place and the other in another: in their file, the last function with a
+/// name before them that both sides have has moved by as many lines.
+fn moved_without_names(
+    functions: &IndexSet<Key>,
+    pairs: &[Pair],
+    left: &[Vec<u32>; 2],
+) -> Vec<Pair> {
+    // By file: the lines of functions with a name on both sides.
+    let mut anchors: HashMap<&str, BTreeMap<u32, u32>> = HashMap::new();
+    for pair in pairs {
+        let [Some(base), Some(new)] = pair.map(|place| Some(&functions[place? as usize])) else {
+            continue;
+        };
+        if let (Some(line), Some(new_line)) = (base.line, new.line)
+            && base.url == new.url
+            && !base.name.is_empty()
+        {
+            let lines = anchors.entry(&base.url).or_default();
+            lines.insert(line.get(), new_line.get());
+        }
+    }
+    let without_name = |places: &Vec<u32>| {
+        let places = places.iter().copied();
+        let without = places.filter(|place| functions[*place as usize].name.is_empty());
+        without.collect::<Vec<u32>>()
+    };
+    let new = without_name(&left[1]).into_iter();
+    let mut new: HashMap<&Key, u32> = new
+        .map(|place| (&functions[place as usize], place))
+        .collect();
+    let moved = without_name(&left[0]).into_iter().filter_map(|place| {
+        let key = &functions[place as usize];
+        let line = key.line?;
+        let (from, to) = anchors.get(&*key.url)?.range(..=line.get()).next_back()?;
+        let moved = Key {
+            line: NonZeroU32::new(to.checked_add(line.get() - from)?),
+            ..key.clone()
+        };
+        Some([Some(place), Some(new.remove(&moved)?)])
+    });
+    moved.collect()
 }
 
 /// Those with the most time, of both sides together.

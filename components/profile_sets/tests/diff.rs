@@ -175,6 +175,44 @@ fn functions_that_moved_are_matched_by_their_names() {
 }
 
 #[test]
+fn functions_without_names_moved_as_far_as_the_one_before_them() {
+    let mut random = Random(7);
+    let base = [
+        ("a", 1, 50),
+        ("", 5, 40),
+        ("b", 20, 50),
+        ("", 25, 60),
+        ("", 26, 30),
+    ];
+    let new = [
+        ("a", 1, 50),
+        ("", 6, 40),
+        ("b", 30, 50),
+        ("", 35, 60),
+        ("", 5, 10),
+    ];
+    let base = lines(10, &base, &mut random);
+    let new = lines(10, &new, &mut random);
+    let diff = compared(&base, &new);
+    let changes = diff.changes.iter().map(|change| {
+        let line = |key: &profile_sets::Key| key.line.unwrap().get();
+        (line(&change.function), change.moved_from.as_ref().map(line))
+    });
+    let mut changes: Vec<_> = changes.collect();
+    changes.sort();
+    // Nothing says what became of the one in line 26, nor from where the one in line 6 is.
+    let expected = [
+        (1, None),
+        (5, None),
+        (6, None),
+        (26, None),
+        (30, Some(20)),
+        (35, Some(25)),
+    ];
+    assert_eq!(changes, expected);
+}
+
+#[test]
 fn lines_are_compared_where_samples_have_them() {
     // A function of two lines, whose second one becomes slower and moves with the first one.
     let profile = |lines: [u32; 2], counts: [u64; 2]| {
