@@ -203,8 +203,9 @@ impl Diff {
 /// A function of the base and one of the new set.
 type Pair = [Option<u32>; 2];
 
-/// Which functions are one. Those that only one side has are matched by their name and file, and then by their name alone, if
-/// both sides have as many of them. One without a name has moved as far as the function with a name before it.
+/// Which functions are one. Those that only one side has are matched by their name and URL, then by their name and the name of
+/// their file, and then by their name alone, if both sides have as many of them. What is left has moved as far as the function
+/// before it.
 fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
     let functions = sessions.functions();
     let of_sides = [0, 1].map(|side: usize| {
@@ -225,15 +226,16 @@ fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
         let only = one.iter().filter(|place| !is_in(other, place));
         only.copied().collect::<Vec<u32>>()
     });
-    for by_url in [true, false] {
+    let parts: [fn(&str) -> &str; 3] = [|url| url, file_name, |_| ""];
+    for part_of in parts {
         let groups = left.each_ref().map(|places| {
             let mut groups: HashMap<(&str, &str), Vec<u32>> = HashMap::new();
             for place in places {
                 let key = &functions[*place as usize];
                 // Only places tell functions without a name apart.
                 if !key.name.is_empty() {
-                    let url = if by_url { &*key.url } else { "" };
-                    groups.entry((&*key.name, url)).or_default().push(*place);
+                    let group = (&*key.name, part_of(&key.url));
+                    groups.entry(group).or_default().push(*place);
                 }
             }
             for group in groups.values_mut() {
@@ -265,7 +267,7 @@ fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
         }
         pairs.extend(found);
     }
-    let moved = moved_without_names(functions, &pairs, &left);
+    let moved = moved_with_neighbours(functions, &pairs, &left);
     for (side, left) in left.iter_mut().enumerate() {
         let taken: IndexSet<u32> = moved.iter().filter_map(|pair| pair[side]).collect();
         left.retain(|place| !taken.contains(place));
@@ -276,45 +278,46 @@ fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
     pairs
 }
 
-/// Functions without a name that one side has in one place and the other in another: in their file, the last function with a
-/// name before them that both sides have has moved by as many lines.
-fn moved_without_names(
+/// The last part of a URL or of a path.
+fn file_name(url: &str) -> &str {
+    url.rsplit('/').next().unwrap_or_default()
+}
+
+/// Functions of a name that one side has more often, or without one: those that moved by as many lines as the last function before
+/// them in their file that is matched by its name.
+fn moved_with_neighbours(
     functions: &IndexSet<Key>,
     pairs: &[Pair],
     left: &[Vec<u32>; 2],
 ) -> Vec<Pair> {
-    // By file: the lines of functions with a name on both sides.
-    let mut anchors: HashMap<&str, BTreeMap<u32, u32>> = HashMap::new();
+    // By file of the base: the lines of functions with a name, and where these are in the new set.
+    let mut anchors: HashMap<&str, BTreeMap<u32, (&str, u32)>> = HashMap::new();
     for pair in pairs {
         let [Some(base), Some(new)] = pair.map(|place| Some(&functions[place? as usize])) else {
             continue;
         };
         if let (Some(line), Some(new_line)) = (base.line, new.line)
-            && base.url == new.url
+            && file_name(&base.url) == file_name(&new.url)
             && !base.name.is_empty()
         {
             let lines = anchors.entry(&base.url).or_default();
-            lines.insert(line.get(), new_line.get());
+            lines.insert(line.get(), (&*new.url, new_line.get()));
         }
     }
-    let without_name = |places: &Vec<u32>| {
-        let places = places.iter().copied();
-        let without = places.filter(|place| functions[*place as usize].name.is_empty());
-        without.collect::<Vec<u32>>()
-    };
-    let new = without_name(&left[1]).into_iter();
+    let new = left[1].iter();
     let mut new: HashMap<&Key, u32> = new
-        .map(|place| (&functions[place as usize], place))
+        .map(|place| (&functions[*place as usize], *place))
         .collect();
-    let moved = without_name(&left[0]).into_iter().filter_map(|place| {
-        let key = &functions[place as usize];
+    let moved = left[0].iter().filter_map(|place| {
+        let key = &functions[*place as usize];
         let line = key.line?;
-        let (from, to) = anchors.get(&*key.url)?.range(..=line.get()).next_back()?;
+        let (from, (url, to)) = anchors.get(&*key.url)?.range(..=line.get()).next_back()?;
         let moved = Key {
+            url: (*url).to_owned(),
             line: NonZeroU32::new(to.checked_add(line.get() - from)?),
             ..key.clone()
         };
-        Some([Some(place), Some(new.remove(&moved)?)])
+        Some([Some(*place), Some(new.remove(&moved)?)])
     });
     moved.collect()
 }

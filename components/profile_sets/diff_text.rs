@@ -135,8 +135,11 @@ fn row(change: &Change) -> [String; 7] {
         None => String::new(),
     };
     let mut place = table::place(&change.function);
-    if let Some(from) = &change.moved_from {
-        place += &format!(" (was {})", table::place(from));
+    // Another folder is not told.
+    if let Some(from) = change.moved_from.as_ref().map(table::place)
+        && from != place
+    {
+        place += &format!(" (was {from})");
     }
     [
         format!("{base:.3} → {new:.3}"),

@@ -73,7 +73,7 @@ strobe.difference = (() => {
     const { format, state } = strobe;
     const { base, now, isClear } = change(difference, what, id);
     const [from, to] = [base, now].map(time => format.duration(time * state.recording.interval));
-    const grown = base > 0 ? `${now >= base ? "+" : ""}${format.percent(now - base, base)}` : "new";
+    const grown = base > 0 ? `${now >= base ? "+" : ""}${format.percent(now - base, base)}` : now > 0 ? "new" : "no time";
     return `${from} → ${to} a session, ${grown}${isClear ? "" : ", not clear"}`;
   }
 

@@ -175,7 +175,7 @@ fn functions_that_moved_are_matched_by_their_names() {
 }
 
 #[test]
-fn functions_without_names_moved_as_far_as_the_one_before_them() {
+fn what_no_name_tells_apart_moved_as_far_as_the_function_before_it() {
     let mut random = Random(7);
     let base = [
         ("a", 1, 50),
@@ -183,6 +183,7 @@ fn functions_without_names_moved_as_far_as_the_one_before_them() {
         ("b", 20, 50),
         ("", 25, 60),
         ("", 26, 30),
+        ("c", 27, 40),
     ];
     let new = [
         ("a", 1, 50),
@@ -190,6 +191,8 @@ fn functions_without_names_moved_as_far_as_the_one_before_them() {
         ("b", 30, 50),
         ("", 35, 60),
         ("", 5, 10),
+        ("c", 37, 40),
+        ("c", 50, 9),
     ];
     let base = lines(10, &base, &mut random);
     let new = lines(10, &new, &mut random);
@@ -200,7 +203,7 @@ fn functions_without_names_moved_as_far_as_the_one_before_them() {
     });
     let mut changes: Vec<_> = changes.collect();
     changes.sort();
-    // Nothing says what became of the one in line 26, nor from where the one in line 6 is.
+    // Nothing says what became of the one in line 26, nor from where those in lines 6 and 50 are.
     let expected = [
         (1, None),
         (5, None),
@@ -208,8 +211,31 @@ fn functions_without_names_moved_as_far_as_the_one_before_them() {
         (26, None),
         (30, Some(20)),
         (35, Some(25)),
+        (37, Some(27)),
+        (50, None),
     ];
     assert_eq!(changes, expected);
+}
+
+#[test]
+fn two_checkouts_have_the_same_functions() {
+    let mut random = Random(8);
+    let functions = [("a", 1, 50), ("", 5, 40), ("b", 20, 50)];
+    let base = lines(10, &functions, &mut random);
+    let base = base.replace("https://a.test/a.js", "/ci/base/lib/a.js");
+    let new = lines(10, &functions, &mut random);
+    let new = new.replace("https://a.test/a.js", "/ci/new/lib/a.js");
+    let diff = compared(&base, &new);
+    assert_eq!(diff.changes.len(), 3, "{:#?}", diff.changes);
+    assert!(!diff.text(3).contains("was"), "{}", diff.text(3));
+    for change in &diff.changes {
+        assert_eq!(change.function.url, "/ci/new/lib/a.js");
+        let from = change.moved_from.as_ref().unwrap();
+        assert_eq!(
+            (&*from.url, from.line),
+            ("/ci/base/lib/a.js", change.function.line)
+        );
+    }
 }
 
 #[test]
