@@ -204,8 +204,8 @@ impl Diff {
 type Pair = [Option<u32>; 2];
 
 /// Which functions are one. Those that only one side has are matched by their name and URL, then by their name and the name of
-/// their file, and then by their name alone, if both sides have as many of them. What is left has moved as far as the function
-/// before it.
+/// their file, and then by their name alone. First come names that both sides have once, then functions that moved as far as one
+/// of these before them, and then names of which both sides have as many.
 fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
     let functions = sessions.functions();
     let of_sides = [0, 1].map(|side: usize| {
@@ -226,56 +226,68 @@ fn matched(sessions: &Sessions, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
         let only = one.iter().filter(|place| !is_in(other, place));
         only.copied().collect::<Vec<u32>>()
     });
-    let parts: [fn(&str) -> &str; 3] = [|url| url, file_name, |_| ""];
-    for part_of in parts {
-        let groups = left.each_ref().map(|places| {
-            let mut groups: HashMap<(&str, &str), Vec<u32>> = HashMap::new();
-            for place in places {
-                let key = &functions[*place as usize];
-                // Only places tell functions without a name apart.
-                if !key.name.is_empty() {
-                    let group = (&*key.name, part_of(&key.url));
-                    groups.entry(group).or_default().push(*place);
-                }
-            }
-            for group in groups.values_mut() {
-                group.sort_by_key(|place| {
-                    (
-                        functions[*place as usize].line,
-                        functions[*place as usize].column,
-                    )
-                });
-            }
-            groups
-        });
-        let mut found: Vec<Pair> = Vec::new();
-        for (key, base) in &groups[0] {
-            if let Some(new) = groups[1].get(key)
-                && new.len() == base.len()
-            {
-                found.extend(
-                    base.iter()
-                        .zip(new)
-                        .map(|(base, new)| [Some(*base), Some(*new)]),
-                );
-            }
-        }
-        found.sort_unstable();
+    let take = |pairs: &mut Vec<Pair>, left: &mut [Vec<u32>; 2], found: Vec<Pair>| {
         for (side, left) in left.iter_mut().enumerate() {
             let taken: IndexSet<u32> = found.iter().filter_map(|pair| pair[side]).collect();
             left.retain(|place| !taken.contains(place));
         }
         pairs.extend(found);
+    };
+    let parts: [fn(&str) -> &str; 3] = [|url| url, file_name, |_| ""];
+    for part_of in parts {
+        let found = matched_by_name(functions, &left, part_of, 1);
+        take(&mut pairs, &mut left, found);
     }
+    // Which functions of a name have samples is chance. So a name that is there more than once tells less than a neighbour.
     let moved = moved_with_neighbours(functions, &pairs, &left);
-    for (side, left) in left.iter_mut().enumerate() {
-        let taken: IndexSet<u32> = moved.iter().filter_map(|pair| pair[side]).collect();
-        left.retain(|place| !taken.contains(place));
+    take(&mut pairs, &mut left, moved);
+    for part_of in parts {
+        let found = matched_by_name(functions, &left, part_of, usize::MAX);
+        take(&mut pairs, &mut left, found);
     }
-    pairs.extend(moved);
     pairs.extend(left[0].iter().map(|place| [Some(*place), None]));
     pairs.extend(left[1].iter().map(|place| [None, Some(*place)]));
     pairs
+}
+
+/// Functions with a name of which both sides have as many in a part of the URL, and no more than `most`: in the order of their
+/// places.
+fn matched_by_name(
+    functions: &IndexSet<Key>,
+    left: &[Vec<u32>; 2],
+    part_of: fn(&str) -> &str,
+    most: usize,
+) -> Vec<Pair> {
+    let groups = left.each_ref().map(|places| {
+        let mut groups: HashMap<(&str, &str), Vec<u32>> = HashMap::new();
+        for place in places {
+            let key = &functions[*place as usize];
+            // Only places tell functions without a name apart.
+            if !key.name.is_empty() {
+                let group = (&*key.name, part_of(&key.url));
+                groups.entry(group).or_default().push(*place);
+            }
+        }
+        for group in groups.values_mut() {
+            group.sort_by_key(|place| {
+                let key = &functions[*place as usize];
+                (key.line, key.column)
+            });
+        }
+        groups
+    });
+    let mut found: Vec<Pair> = Vec::new();
+    for (key, base) in &groups[0] {
+        if let Some(new) = groups[1].get(key)
+            && new.len() == base.len()
+            && base.len() <= most
+        {
+            let both = base.iter().zip(new);
+            found.extend(both.map(|(base, new)| [Some(*base), Some(*new)]));
+        }
+    }
+    found.sort_unstable();
+    found
 }
 
 /// The last part of a URL or of a path.
