@@ -54,6 +54,77 @@ const POWERS: [f64; MAX_POWER + 1] = [
     1e300, 1e301, 1e302, 1e303, 1e304, 1e305, 1e306, 1e307, 1e308,
 ];
 
+/// As many bytes as [`read_usual`] looks at.
+pub const USUAL: usize = 24;
+
+/// The number with which a text begins, and its length, if it is as most numbers are: not less than 0, with up to eight digits
+/// before the point and up to eight behind it, and a comma or the end of a list behind them.
+#[inline]
+pub fn read_usual(text: &[u8; USUAL]) -> Option<(Number, usize)> {
+    let (whole, length) = digits(text, 0);
+    if length == 0 || length > 1 && text[0] == b'0' {
+        return None;
+    }
+    match text[length] {
+        b',' | b']' => Some((Number::Unsigned(whole), length)),
+        b'.' => {
+            let (behind, count) = digits(text, length + 1);
+            let end = length + 1 + count;
+            if count == 0 || !matches!(text[end], b',' | b']') {
+                return None;
+            }
+            let significand = whole * WHOLE_POWERS[count] + behind;
+            Some((Number::Float(significand as f64 / POWERS[count]), end))
+        },
+        _ => None,
+    }
+}
+
+const WHOLE_POWERS: [u64; 9] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+];
+
+/// The number that up to eight digits make, and how many they are. There is no loop, whose end no processor foresees.
+#[inline]
+fn digits(text: &[u8; USUAL], at: usize) -> (u64, usize) {
+    let (values, length) = values_of_digits(&text[at..]);
+    if length == 0 {
+        return (0, 0);
+    }
+    // With zeros before them; then pairs, fours, and all eight.
+    let values = values << (64 - 8 * length);
+    let pairs = values.wrapping_mul(10).wrapping_add(values >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    let all = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff;
+    (all, length)
+}
+
+/// How many of the first eight bytes of a text are digits, up to the first byte that is none.
+#[inline]
+pub fn count_digits(text: &[u8]) -> usize {
+    values_of_digits(text).1
+}
+
+/// The first eight bytes of a text, of which the digits have become their values, and how many these are. The first byte is the
+/// lowest one.
+#[inline]
+fn values_of_digits(text: &[u8]) -> (u64, usize) {
+    let mut eight = [0; size_of::<u64>()];
+    eight.copy_from_slice(&text[..size_of::<u64>()]);
+    let values = u64::from_le_bytes(eight) ^ 0x3030_3030_3030_3030;
+    // Of bytes that are no digits, the lowest one is exact.
+    let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
+    (values, others.trailing_zeros() as usize / 8)
+}
+
 /// The number with which a text begins, and its length. If it reaches to the end of the text, more may follow.
 #[inline]
 pub fn read(text: &[u8]) -> Result<(Number, usize), &'static str> {
@@ -225,6 +296,67 @@ fn float(significand: u64, mut exponent: i32) -> Result<f64, &'static str> {
 mod tests {
     use super::*;
 
+    /// Checks that it is read alike before whatever may follow it.
+    fn check_usual(text: &str) {
+        let expected = read(text.as_bytes());
+        for end in [",", "]", " ", "}", "0", ".", "\u{ff}"] {
+            let mut bytes = [b'7'; USUAL];
+            let followed = format!("{text}{end}").into_bytes();
+            let Some(start) = bytes.get_mut(..followed.len()) else {
+                continue;
+            };
+            start.copy_from_slice(&followed);
+            let usual = read_usual(&bytes);
+            if let Some((number, length)) = usual {
+                let is_whole = length == text.len() && matches!(end, "," | "]");
+                assert!(is_whole, "{text}{end}: {number:?}");
+                // Zeros that differ in their signs would be equal.
+                assert_eq!(
+                    format!("{:?}", Ok::<_, &str>((number, length))),
+                    format!("{expected:?}")
+                );
+            }
+            let is_usual = text.len() <= 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+            let is_usual = is_usual && expected.is_ok() && matches!(end, "," | "]");
+            assert!(usual.is_some() || !is_usual, "{text}{end}");
+        }
+    }
+
+    #[test]
+    fn usual_numbers_are_what_all_numbers_are() {
+        let wholes = [
+            "0",
+            "1",
+            "09",
+            "90",
+            "123",
+            "8765432",
+            "12345678",
+            "123456789",
+            "",
+        ];
+        let fractions = [
+            "",
+            ".",
+            ".0",
+            ".5",
+            ".050",
+            ".25e3",
+            ".123456",
+            ".12345678",
+            ".123456789",
+        ];
+        for whole in wholes {
+            for fraction in fractions {
+                check_usual(&format!("{whole}{fraction}"));
+                check_usual(&format!("-{whole}{fraction}"));
+            }
+        }
+        let mut text = [b'1'; USUAL];
+        text[..6].copy_from_slice(b"12.75,");
+        assert_eq!(read_usual(&text), Some((Number::Float(12.75), 5)));
+    }
+
     #[test]
     fn a_number_is_what_serde_json_reads() {
         for text in [
@@ -273,6 +405,7 @@ mod tests {
         ] {
             let expected: Result<serde_json::Value, _> = serde_json::from_str(text);
             let read = read(text.as_bytes());
+            check_usual(text);
             match (&expected, read) {
                 (Ok(expected), Ok((number, length))) => {
                     assert_eq!(length, text.len(), "{text}");

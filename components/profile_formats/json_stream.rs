@@ -169,6 +169,10 @@ impl<R: Read> Stream<R> {
     }
 
     fn word(&mut self, word: &str) -> Result<(), Failure> {
+        if self.block[self.at..self.end].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            return Ok(());
+        }
         for expected in word.bytes() {
             match self.next()? {
                 Some(byte) if byte == expected => {},
@@ -200,6 +204,16 @@ impl<R: Read> Stream<R> {
                 return self.fail(format_args!("a number of more than {MAX_NUMBER} bytes"));
             }
             wanted = (2 * wanted).max(self.end - self.at + 1).min(MAX_NUMBER);
+        }
+    }
+
+    /// The number behind a comma, if it is as most numbers are, and its length.
+    #[inline]
+    fn usual_number(&self) -> Option<(Number, usize)> {
+        let (comma, rest) = self.block[self.at..self.end].split_first()?;
+        match comma {
+            b',' => json_number::read_usual(rest.first_chunk()?),
+            _ => None,
         }
     }
 
@@ -379,18 +393,16 @@ impl<R: Read> Stream<R> {
     /// Skips the numbers that come next in a list with the comma behind each, as far as they are in the block.
     fn skip_whole_numbers(&mut self) {
         let block = &self.block[self.at..self.end];
-        let (mut behind, mut at) = (0, 0);
-        loop {
-            let digits = block[at..].iter();
-            let length = digits.take_while(|byte| byte.is_ascii_digit()).count();
+        let mut at = 0;
+        while at + size_of::<u64>() < block.len() {
+            let length = json_number::count_digits(&block[at..]);
             let is_number = length == 1 || length > 1 && block[at] != b'0';
-            if !is_number || block.get(at + length) != Some(&b',') {
+            if !is_number || block[at + length] != b',' {
                 break;
             }
             at += length + 1;
-            behind = at;
         }
-        self.at += behind;
+        self.at += at;
     }
 
     fn wanted(&mut self, problem: &str) -> Result<u8, Failure> {
@@ -511,11 +523,7 @@ impl<R: Read> Stream<R> {
         is_structure: bool,
     ) -> Result<V::Value, Failure> {
         match self.wanted("EOF while parsing a value")? {
-            b'-' | b'0'..=b'9' => match self.number()? {
-                Number::Unsigned(number) => visitor.visit_u64(number),
-                Number::Signed(number) => visitor.visit_i64(number),
-                Number::Float(number) => visitor.visit_f64(number),
-            },
+            b'-' | b'0'..=b'9' => visit(self.number()?, visitor),
             b'"' => {
                 let text = self.string()?;
                 self.take(self.bytes(&text).len())?;
@@ -659,6 +667,22 @@ struct List<'s, R> {
     is_done: bool,
 }
 
+impl<R: Read> List<'_, R> {
+    /// The next element, which takes memory.
+    #[inline]
+    fn counted<T>(&mut self, value: Result<T, Failure>) -> Result<T, Failure> {
+        let index = self.index;
+        self.index += 1;
+        match value {
+            Ok(value) => {
+                self.stream.take(GROWTH * size_of::<T>())?;
+                Ok(value)
+            },
+            Err(failure) => Err(failure.at(self.stream.offset()).within_element(index)),
+        }
+    }
+}
+
 impl<'de, R: Read> SeqAccess<'de> for &mut List<'_, R> {
     type Error = Failure;
 
@@ -668,14 +692,14 @@ impl<'de, R: Read> SeqAccess<'de> for &mut List<'_, R> {
         seed: S,
     ) -> Result<Option<S::Value>, Failure> {
         let stream = &mut *self.stream;
+        if self.index > 0
+            && let Some((number, length)) = stream.usual_number()
+        {
+            stream.at += 1 + length;
+            let value = seed.deserialize(UsualNumber(number));
+            return self.counted(value).map(Some);
+        }
         match stream.wanted("EOF while parsing a list")? {
-            // Most lists have no white space.
-            b',' if self.index > 0
-                && stream.at + 1 < stream.end
-                && matches!(stream.block[stream.at + 1], b'-' | b'0'..=b'9') =>
-            {
-                stream.at += 1;
-            },
             b']' => {
                 stream.at += 1;
                 self.is_done = true;
@@ -690,15 +714,48 @@ impl<'de, R: Read> SeqAccess<'de> for &mut List<'_, R> {
             _ if self.index == 0 => {},
             _ => return stream.fail("expected `,` or `]`"),
         }
-        let index = self.index;
-        self.index += 1;
-        match seed.deserialize(&mut *stream) {
-            Ok(value) => {
-                stream.take(GROWTH * size_of::<S::Value>())?;
-                Ok(Some(value))
-            },
-            Err(failure) => Err(failure.at(stream.offset()).within_element(index)),
-        }
+        let value = seed.deserialize(&mut *stream);
+        self.counted(value).map(Some)
+    }
+}
+
+/// A number of a list, which has been read.
+struct UsualNumber(Number);
+
+impl<'de> Deserializer<'de> for UsualNumber {
+    type Error = Failure;
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visit(self.0, visitor)
+    }
+
+    #[inline]
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_some(self)
+    }
+
+    #[inline]
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+#[inline]
+fn visit<'de, V: Visitor<'de>>(number: Number, visitor: V) -> Result<V::Value, Failure> {
+    match number {
+        Number::Unsigned(number) => visitor.visit_u64(number),
+        Number::Signed(number) => visitor.visit_i64(number),
+        Number::Float(number) => visitor.visit_f64(number),
     }
 }
 

@@ -30,8 +30,12 @@ const LEAST_INTERVALS: f64 = 3.;
 pub const MAX_WORTH: u64 = 10_000_000_000_000_000_000;
 
 /// Milliseconds from 0 on in whole nanoseconds. Saturates.
+#[inline]
 pub fn nanoseconds(milliseconds: f64) -> u64 {
-    (milliseconds * NANOSECONDS).round() as u64
+    // As `round` has it, which is a call for each of millions of samples.
+    let exact = milliseconds * NANOSECONDS;
+    let below = exact as u64;
+    below.saturating_add(u64::from(exact - below as f64 >= 0.5))
 }
 
 pub fn milliseconds(nanoseconds: u64) -> f64 {
@@ -93,6 +97,27 @@ mod tests {
             [1_000_000, 5_000_000, 0, 250_000, 750_000]
         );
         assert!(until_next(&[], Some(7.), 1., None).is_empty());
+    }
+
+    #[test]
+    fn times_are_rounded_to_the_nearest_nanosecond() {
+        let halves = [0.5, 1.5, 2.5, 0.49999999999999994, 0.3, 7.0];
+        let large = [4503599627370495.5, 9007199254740991., 1e18, 1e19, 1e300];
+        let odd = [
+            0.,
+            -0.,
+            -0.3,
+            -7.,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+        ];
+        for number in halves.into_iter().chain(large).chain(odd) {
+            for milliseconds in [number, number / NANOSECONDS] {
+                let rounded = (milliseconds * NANOSECONDS).round() as u64;
+                assert_eq!(nanoseconds(milliseconds), rounded, "{milliseconds}");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,6 @@
 //! What the reader and the writer of the format have in common: its version, units and names.
 
 use crate::recording::{Activity, FunctionKind};
-pub use crate::worth::NANOSECONDS;
 
 pub const WRITTEN_VERSION: u32 = 70;
 /// The newest one that is read.

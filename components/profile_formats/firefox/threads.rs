@@ -13,8 +13,7 @@ use serde_json::Value;
 use super::meta::Meta;
 use super::samples::{Samples, SamplesOfThread, Sums};
 use super::schema::{
-    DOCUMENT, ENGINES, EVENT_LOOP, MISSED_SAMPLES, NANOSECONDS, PAGE, REVISION, SAMPLES,
-    TRACING_MS, WORKER,
+    DOCUMENT, ENGINES, EVENT_LOOP, MISSED_SAMPLES, PAGE, REVISION, SAMPLES, TRACING_MS, WORKER,
 };
 use super::tables::{FrameTable, FuncTable, Reader, StackTable, Tables};
 use crate::error::Error;
@@ -22,8 +21,9 @@ use crate::interval;
 use crate::json::check_length;
 use crate::recorded_by::{NoRecorder, Program, RecordedBy};
 use crate::recording::{
-    EventLoop, EventLoopKind, Invalid, Missed, MissedReason, Process, Recording,
+    EventLoop, EventLoopKind, Invalid, Missed, MissedReason, Process, Recording, check_time,
 };
+use crate::worth;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -213,7 +213,11 @@ pub fn read_thread(
 
 /// In milliseconds, whole nanoseconds.
 fn times<'a>(samples: &'a Samples, place: &str) -> Result<Cow<'a, [f64]>, Error> {
-    let whole = |time: f64| (time * NANOSECONDS).round() / NANOSECONDS;
+    let whole = |time: f64| match check_time(time) {
+        Ok(()) => worth::milliseconds(worth::nanoseconds(time)),
+        // No sample may have it.
+        Err(_) => time,
+    };
     match (&samples.time, &samples.time_deltas) {
         (Some(times), _) => Ok(times.into()),
         (None, Some(deltas)) => {
