@@ -30,6 +30,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 
 use crate::counted::TOO_LARGE;
+use crate::cpuprofile;
 use crate::error::Error;
 use crate::interval;
 use crate::json;
@@ -856,17 +857,11 @@ fn add_function<'m>(
         line_number,
         column_number,
     } = call_frame;
-    let position = |number: Option<i64>, member: &str| {
-        let number = number.unwrap_or(-1);
-        let one_based = number
-            .checked_add(1)
-            .and_then(|number| u32::try_from(number).ok());
-        let problem = || format!("{number} is not a number from -1 on that a file can have");
-        let error = || Error::new(format!("{}.callFrame.{member}", place()), problem());
-        one_based.map(NonZeroU32::new).ok_or_else(error)
+    let position = |number: &Option<i64>, member: &str| {
+        cpuprofile::position(number.unwrap_or_else(cpuprofile::unknown), member, place)
     };
-    let mut line = position(*line_number, "lineNumber")?;
-    let mut column = position(*column_number, "columnNumber")?;
+    let mut line = position(line_number, "lineNumber")?;
+    let mut column = position(column_number, "columnNumber")?;
     if line.is_none() && function_name.is_empty() && !url.is_empty() {
         // The top level of a script.
         (line, column) = (Some(NonZeroU32::MIN), Some(NonZeroU32::MIN));

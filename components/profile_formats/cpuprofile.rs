@@ -41,7 +41,8 @@ use std::num::NonZeroU32;
 use serde::Serialize;
 
 use self::columns::Ids;
-use self::nodes::{CallFrame, PositionTick, ROOT, unknown};
+use self::nodes::{CallFrame, PositionTick, ROOT};
+pub use self::nodes::{position, unknown};
 use self::samples::{MICROSECONDS, Profile, read_whole};
 pub use self::summed::read as read_sums;
 use crate::bounds::check_length;

@@ -359,22 +359,30 @@ fn parents(nodes: &Nodes, numbers: &Numbers) -> Result<Vec<Option<u32>>, Error> 
     Ok(parents)
 }
 
+/// The 1-based number of a line or column, of which V8 has the 0-based one, or else -1. `place` is that of the call frame's owner.
+pub fn position(
+    number: i64,
+    member: &str,
+    place: &dyn Fn() -> String,
+) -> Result<Option<NonZeroU32>, Error> {
+    let one_based = number
+        .checked_add(1)
+        .and_then(|number| u32::try_from(number).ok());
+    one_based.map(NonZeroU32::new).ok_or_else(|| {
+        let problem = format!("{number} is not a number from -1 on that a file can have");
+        Error::new(format!("{}.callFrame.{member}", place()), problem)
+    })
+}
+
 /// The frame of a function without a place in it.
 fn add_frame(
     event_loop: &mut EventLoop,
     call_frame: &CallFrame,
-    place: &impl Fn() -> String,
+    place: &dyn Fn() -> String,
 ) -> Result<FrameId, Error> {
-    let position = |number: i64, member: &str| {
-        let one_based = number
-            .checked_add(1)
-            .and_then(|number| u32::try_from(number).ok());
-        let problem = || format!("{number} is not a number from -1 on that a file can have");
-        let error = || Error::new(format!("{}.callFrame.{member}", place()), problem());
-        one_based.map(NonZeroU32::new).ok_or_else(error)
-    };
-    let line = position(call_frame.line_number.unwrap_or_else(unknown), "lineNumber")?;
-    let column = position(call_frame.column_number, "columnNumber")?;
+    let line = call_frame.line_number.unwrap_or_else(unknown);
+    let line = position(line, "lineNumber", place)?;
+    let column = position(call_frame.column_number, "columnNumber", place)?;
     let kind = match &*call_frame.url {
         "" => FunctionKind::Unknown,
         _ => FunctionKind::Script,
