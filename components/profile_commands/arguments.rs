@@ -12,27 +12,30 @@ use profile_formats::{By, Format, Unit};
 
 use crate::saved_recording::{STANDARD_STREAM, SavedRecording, SourceMaps};
 
+/// Parses one of these names. `by_name` knows each of them.
+fn name_parser<T: Clone + Send + Sync + 'static>(
+    names: impl IntoIterator<Item = &'static str>,
+    by_name: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(move |name| by_name(&name).ok_or("no such name"))
+}
+
 /// Parses the name of a format that is written.
 pub fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.map(Format::as_str);
-    PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
+    name_parser(Format::ALL.map(Format::as_str), Format::by_name)
 }
 
 /// Parses the name of a format that is read.
 pub fn read_format_parser() -> impl TypedValueParser<Value = Format> {
-    let names = Format::all_read().map(Format::as_str);
-    PossibleValuesParser::new(names).try_map(|name| Format::by_name(&name).ok_or("no format"))
+    name_parser(Format::all_read().map(Format::as_str), Format::by_name)
 }
 
 /// What the counts of collapsed stacks are.
 pub fn unit_argument() -> Arg {
-    let names = Unit::ALL.map(Unit::as_str);
-    let parser =
-        PossibleValuesParser::new(names).try_map(|name| Unit::by_name(&name).ok_or("no unit"));
     Arg::new("unit")
         .long("unit")
         .value_name("UNIT")
-        .value_parser(parser)
+        .value_parser(name_parser(Unit::ALL.map(Unit::as_str), Unit::by_name))
         .help("What the counts of collapsed stacks are; guessed by default")
 }
 
