@@ -9,6 +9,12 @@ import { basename } from "node:path";
 
 import { loadImporter } from "./speedscope.mjs";
 
+// Node.js itself would end with its version, and not with what went wrong.
+process.on("uncaughtException", (error) => {
+  console.error(String(error));
+  process.exit(1);
+});
+
 const [file] = process.argv.slice(2);
 const importText = await loadImporter();
 const start = performance.now();
