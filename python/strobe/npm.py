@@ -33,8 +33,8 @@ def check_node():
 def install(source: Path, lacks_optional: bool = False) -> Path:
     """A folder of the cache with the files and folders of `source` and the packages of its lock file.
 
-    If that file lacks optional packages for other systems, because the registry it was made with did not have them, `npm ci`
-    would refuse it (`lacks_optional`).
+    If that file lacks optional packages for other systems, because the registry it was made with did not have them,
+    `npm ci` would refuse it (`lacks_optional`).
 
     The files are beside the packages, because a script looks for its imports in the folders above it.
     """
