@@ -20,9 +20,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::BuildHasher;
 use std::mem;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
@@ -197,6 +198,12 @@ pub enum EventLoopKind {
 /// the same hash.
 type Table<T> = IndexSet<T, RandomState>;
 
+/// The same for equal URLs in this process.
+pub fn resource_hash(url: &str) -> u64 {
+    static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+    HASHES.hash_one(url)
+}
+
 /// A script thread or a worker: its tables and its samples.
 #[derive(Clone, Debug, Default)]
 pub struct EventLoop {
@@ -204,6 +211,8 @@ pub struct EventLoop {
     pub name: String,
     pub kind: EventLoopKind,
     resources: Table<String>,
+    /// The same for equal ones in all event loops, so that functions are told apart without reading URLs.
+    resource_hashes: Vec<u64>,
     sources: Table<Source>,
     /// Neither compared nor written.
     maps: HashMap<SourceId, Arc<FetchedMap>>,
@@ -728,6 +737,7 @@ impl EventLoop {
             Some(index) => index,
             None => {
                 self.take(bytes::RESOURCE, url.len())?;
+                self.resource_hashes.push(resource_hash(url));
                 self.resources.insert_full(url.to_owned()).0
             },
         };
@@ -1247,6 +1257,13 @@ impl EventLoop {
     /// The URL of the script in which a function is defined.
     pub fn resource_of(&self, function: &Function) -> Option<&str> {
         function.resource.map(|id| self.resource(id))
+    }
+
+    /// The [`resource_hash`] of the URL of the function's script; 0 if there is none.
+    pub fn resource_hash_of(&self, function: &Function) -> u64 {
+        function
+            .resource
+            .map_or(0, |id| self.resource_hashes[id.index()])
     }
 
     pub fn source(&self, id: SourceId) -> &Source {

@@ -17,7 +17,7 @@ use crate::interval;
 use crate::recording::{
     Activity, EventLoop, EventLoopKind, Function, MissedReason, Place, Process, Recording,
 };
-use crate::totals::{FunctionKey, FunctionTotals, Totals, TotalsBy, is_timed};
+use crate::totals::{FileKey, FunctionKey, FunctionTotals, Totals, TotalsBy, is_timed};
 
 /// The longest name of a function or file, in characters. Longer ones are cut.
 const MAX_COLUMN: usize = 48;
@@ -143,7 +143,7 @@ pub fn groups_by(recordings: &[&Recording], by: By, top: usize) -> (Sum, Option<
         },
         By::File => {
             let totals = TotalsBy::by(recordings, file_of);
-            let groups = groups(&totals, top, &["file"], |file| vec![shown(file)]);
+            let groups = groups(&totals, top, &["file"], |file| vec![shown(&file.name)]);
             (Sum::of(&totals), groups)
         },
         By::Package => {
@@ -159,12 +159,13 @@ fn shown(name: &&str) -> String {
 }
 
 /// What stands for a function in a report by files.
-pub fn file_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> &'a str {
-    match event_loop.resource_of(function) {
-        Some(resource) => resource,
-        None if function.name.is_empty() || function.line.is_some() => NO_SOURCE,
-        None => BUILT_IN,
-    }
+pub fn file_of<'a>(event_loop: &'a EventLoop, function: &'a Function) -> FileKey<'a> {
+    FileKey::of(event_loop, function, || {
+        match function.name.is_empty() || function.line.is_some() {
+            true => NO_SOURCE,
+            false => BUILT_IN,
+        }
+    })
 }
 
 /// What stands for functions in a report by packages. Each URL is read once, however many functions are in it.
@@ -175,7 +176,7 @@ pub fn packages<'a>() -> impl FnMut(&'a EventLoop, &'a Function) -> &'a str {
         Some(resource) => known
             .entry(resource.as_ptr())
             .or_insert_with(|| package_in(resource)),
-        None => file_of(event_loop, function),
+        None => file_of(event_loop, function).name,
     }
 }
 
@@ -954,6 +955,7 @@ mod tests {
                 resource,
                 line: std::num::NonZeroU32::new(3),
                 column: std::num::NonZeroU32::new(7),
+                resource_hash: 0,
             })
         };
         assert_eq!(place_in(Some("https://a.test/x/y.js?v=1")), "y.js:3:7");
@@ -1003,6 +1005,7 @@ mod tests {
             resource: None,
             line: None,
             column: None,
+            resource_hash: 0,
         };
         assert_eq!(
             name(&function(hostile)),

@@ -115,7 +115,7 @@ pub fn json_report(files: &[(String, Recording)], by: By, top: usize, with_lines
             })
         },
         By::File => rows(&TotalsBy::by(&recordings, file_of), top, |file| {
-            (*file, None)
+            (file.name, None)
         }),
         By::Package => rows(&TotalsBy::by(&recordings, packages()), top, |package| {
             (*package, None)

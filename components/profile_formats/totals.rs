@@ -5,21 +5,30 @@
 //! How many samples each function has, and how much time they are worth.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-use crate::recording::{EventLoop, Function, Recording, StackId};
+use crate::recording::{EventLoop, Function, Recording, StackId, resource_hash};
 
 /// Two functions with the same key are one function in every format.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct FunctionKey<'a> {
     pub name: &'a str,
     pub resource: Option<&'a str>,
     pub line: Option<NonZeroU32>,
     pub column: Option<NonZeroU32>,
+    /// [`EventLoop::resource_hash_of`]
+    pub resource_hash: u64,
+}
+
+impl Hash for FunctionKey<'_> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // A script may have a long URL and many functions.
+        (self.name, self.resource_hash, self.line, self.column).hash(hasher);
+    }
 }
 
 impl<'a> FunctionKey<'a> {
@@ -30,6 +39,43 @@ impl<'a> FunctionKey<'a> {
             resource: event_loop.resource_of(function),
             line: function.line,
             column: function.column,
+            resource_hash: event_loop.resource_hash_of(function),
+        }
+    }
+}
+
+/// The URL of a script, or what stands for it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct FileKey<'a> {
+    pub name: &'a str,
+    resource_hash: u64,
+}
+
+impl Hash for FileKey<'_> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.resource_hash.hash(hasher);
+    }
+}
+
+impl<'a> FileKey<'a> {
+    /// The script of the event loop's function; `otherwise` if it has none.
+    pub fn of(
+        event_loop: &'a EventLoop,
+        function: &'a Function,
+        otherwise: impl FnOnce() -> &'a str,
+    ) -> Self {
+        match event_loop.resource_of(function) {
+            Some(name) => Self {
+                name,
+                resource_hash: event_loop.resource_hash_of(function),
+            },
+            None => {
+                let name = otherwise();
+                Self {
+                    name,
+                    resource_hash: resource_hash(name),
+                }
+            },
         }
     }
 }
