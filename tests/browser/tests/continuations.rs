@@ -44,13 +44,15 @@ const NAMES: &[&str] = &[
     "recursion",
 ];
 
-/// The least share of a shape's samples that have one of its stacks, in percent. The rest is the test's own functions, and what
-/// the engine does between them.
+/// The least share of a shape's samples with a stack that have one of its stacks, in percent. The rest is the test's own functions.
 const LEAST_RIGHT: usize = 85;
 
 /// The largest share of all samples without a stack, in percent. No JavaScript runs between two jobs, and an unoptimised browser
 /// takes long there. What is not walked is missed, and is counted below.
 const MOST_WITHOUT: usize = 10;
+
+/// The same of one shape. It has some 80 samples on a busy machine, and `inTurn` does little between two jobs.
+const MOST_WITHOUT_OF_SHAPE: usize = 40;
 
 /// The largest share of the samples that may be missed because a stack was being switched, in percent.
 const MOST_MISSED: usize = 2;
@@ -124,7 +126,12 @@ fn every_shape_of_a_continuation_has_its_stacks() {
             LEAST_RIGHT
         };
         let each = stacks.iter().all(|stack| count(stack) > 0);
-        if samples == 0 || !each || false_ones > 0 || right * 100 < samples * least {
+        if samples == 0
+            || !each
+            || false_ones > 0
+            || right * 100 < (samples - without) * least
+            || without * 100 > samples * MOST_WITHOUT_OF_SHAPE
+        {
             failures.push(format!(
                 "{shape}: {right} of {samples} samples are right, {false_ones} are false, {without} have no stack: {seen:?}"
             ));
