@@ -555,7 +555,18 @@ fn a_stretch_in_which_nothing_was_sampled_is_missed_with_its_reason() {
         .unwrap_or_else(|| panic!("nothing was missed: {}", output.text()));
     assert!(
         longest.end - longest.start >= f64::from(LEAST),
-        "{longest:?}"
+        "{longest:?}; the event loops, and when their first and last samples are: {:?}; {}",
+        recording
+            .event_loops()
+            .map(|one| {
+                let ends = [one.samples().first(), one.samples().last()];
+                (
+                    &one.name,
+                    ends.map(|sample| sample.map(|sample| sample.time)),
+                )
+            })
+            .collect::<Vec<_>>(),
+        output.text()
     );
     // There is one for each reason.
     let in_stretch = page
