@@ -7,8 +7,9 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
-use std::path::Path;
-use std::{fs, io, ptr};
+use std::{io, ptr};
+
+use crate::visit::thread_ids;
 
 /// A thread that is stopped until this is dropped. Only the thread that has stopped it may let it run.
 pub struct StoppedThread {
@@ -23,18 +24,10 @@ impl StoppedThread {
     ///
     /// If the kernel does not allow it.
     pub fn stop(process: u32, name: &str) -> io::Result<Self> {
-        let threads = fs::read_dir(format!("/proc/{process}/task"))?;
-        let threads = threads.map(|thread| thread.map(|thread| thread.path()));
-        let is_it = |path: &Path| {
-            fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim_end() == name)
-        };
-        let found: Vec<_> = threads.collect::<io::Result<_>>()?;
-        let found: Vec<_> = found.iter().filter(|path| is_it(path)).collect();
-        let [path] = found[..] else {
+        let found = thread_ids(process, name);
+        let [id] = found[..] else {
             panic!("{} threads are called {name}", found.len());
         };
-        let id = path.file_name().and_then(|id| id.to_str()?.parse().ok());
-        let id = id.expect("the name of the folder is a number");
         request(libc::PTRACE_SEIZE, id)?;
         let stopped = Self {
             id,

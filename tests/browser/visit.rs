@@ -70,15 +70,23 @@ impl BrowserProcess {
 
 /// How many threads of a process have this name. None if the process has ended.
 pub fn threads_named(process: u32, name: &str) -> usize {
+    thread_ids(process, name).len()
+}
+
+/// The threads of a process that have this name. None if the process has ended.
+pub fn thread_ids(process: u32, name: &str) -> Vec<libc::pid_t> {
     let threads = fs::read_dir(format!("/proc/{process}/task"));
     threads
         .into_iter()
         .flatten()
         .filter_map(Result::ok)
         // A thread may end while it is examined.
-        .filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok())
-        .filter(|thread_name| thread_name.trim_end() == name)
-        .count()
+        .filter(|thread| {
+            fs::read_to_string(thread.path().join("comm"))
+                .is_ok_and(|thread_name| thread_name.trim_end() == name)
+        })
+        .filter_map(|thread| thread.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
 type Checkpoint<'a> = dyn FnMut(&str, &BrowserProcess) -> Value + 'a;
