@@ -125,13 +125,7 @@ impl Merge {
         translation: &mut Translation,
         samples: Samples,
     ) -> Result<(), Invalid> {
-        let mut labels = samples.labels.clone();
-        labels.set(SESSION, &samples.session);
-        if self
-            .condition
-            .as_ref()
-            .is_some_and(|condition| !condition.holds(&labels))
-        {
+        if !samples.fit(self.condition.as_ref()) {
             let elsewhere = samples.sums.values().map(|sum| sum.samples);
             self.counts.elsewhere += elsewhere.fold(0, u64::saturating_add);
             return Ok(());

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use profile_formats::{Activity, EventLoop, EventLoopKind, Format, Recording, StackId};
 
-use crate::labels::Labels;
+use crate::labels::{Condition, Labels};
 
 /// The label of samples by which a merged profile keeps its sessions apart.
 pub const SESSION: &str = "session";
@@ -105,6 +105,13 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// Whether the condition, if there is one, holds for their labels, of which the session is one.
+    pub fn fit(&self, condition: Option<&Condition>) -> bool {
+        let mut labels = self.labels.clone();
+        labels.set(SESSION, &self.session);
+        condition.is_none_or(|condition| condition.holds(&labels))
+    }
+
     pub fn worth(&self) -> u64 {
         let worths = self.sums.values().map(|sum| sum.worth);
         worths.fold(0, u64::saturating_add)

@@ -14,7 +14,7 @@ use crate::bounds::{MAX_SESSIONS, MAX_TIMES};
 use crate::clocks::{Clocks, hash};
 use crate::functions::{Distinct, Key};
 use crate::labels::{Condition, KnownValues, Labels};
-use crate::profile::{Profile, SESSION, Samples};
+use crate::profile::{Profile, Samples};
 
 /// A recording that is the only one of its set is cut into so many blocks at most, of so many samples at least.
 const MAX_BLOCKS: u64 = 50;
@@ -167,13 +167,7 @@ impl Sessions {
         known: &mut [Option<u32>],
         samples: Samples,
     ) -> Result<(), String> {
-        let mut labels = samples.labels.clone();
-        labels.set(SESSION, &samples.session);
-        if self
-            .condition
-            .as_ref()
-            .is_some_and(|condition| !condition.holds(&labels))
-        {
+        if !samples.fit(self.condition.as_ref()) {
             return Ok(());
         }
         let id = hash(&[samples.session.as_bytes()]);
