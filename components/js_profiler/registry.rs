@@ -560,10 +560,7 @@ impl RegisteredLoop {
             scripts: recording.wanted_of_scripts().is_any(),
         };
         sampling_thread.send(move |sampler| {
-            let schedule = sampler.schedule(interval, false);
-            if let Some(event_loop) = sampler.event_loop(id) {
-                event_loop.record(options, schedule);
-            }
+            sampler.record(id, options, interval);
         });
     }
 
@@ -573,10 +570,10 @@ impl RegisteredLoop {
             return None;
         }
         let id = self.id;
-        let when_ended = self.sampling_thread.as_ref()?.begin_to_ask(move |sampler| {
-            let event_loop = sampler.event_loop(id);
-            event_loop.map_or_else(Vec::new, SampledLoop::end_recording)
-        });
+        let when_ended = self
+            .sampling_thread
+            .as_ref()?
+            .begin_to_ask(move |sampler| sampler.end_recording(id));
         self.pending_ends += 1;
         Some(End {
             reporter: recording.reporter(id),
@@ -594,7 +591,7 @@ mod tests {
 
     use js_profiler_traits::activity::enter;
     use js_profiler_traits::recording::{
-        Chunk, Description, EventLoopKind, Realm, Request, Selection,
+        Chunk, Description, EventLoopKind, MissedReason, Realm, RecordedMissed, Request, Selection,
     };
     use js_profiler_traits::{Marker, RealmId, SessionId, Trace};
     use servo_base::cross_process_instant::CrossProcessInstant;
@@ -846,6 +843,37 @@ mod tests {
         assert_eq!(last, BTreeSet::from([first.id.0, gone.0]));
         assert!(registry().open_ends.is_empty());
         assert!(!is_sampling());
+    }
+
+    #[test]
+    fn what_was_due_when_a_recording_ends_is_missed() {
+        let _guard = EVENT_LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let event_loop = Loop::begin();
+        let recorder = Recorder::start(1, Selection::All);
+        recorder.wait_for_samples_of(&[&event_loop]);
+        let held = Held::sampling_thread(&sampling_thread_of(event_loop.id).unwrap());
+        let mut taken = 0;
+        while let Ok(Report::Chunk(chunk)) = recorder.reports.try_recv() {
+            taken = chunk.counts.taken;
+        }
+        thread::sleep(Duration::from_millis(200));
+        let last = thread::scope(|scope| {
+            let stop = scope.spawn(|| recorder.stop(1));
+            // It is asked for now.
+            while registry().recording.is_some() {
+                thread::yield_now();
+            }
+            held.let_go_on();
+            stop.join().unwrap()
+        });
+        let last = last.last().unwrap();
+        assert!(last.counts.taken >= taken);
+        let missed: u32 = last.missed.iter().map(|missed| missed.samples).sum();
+        // Of the ticks in 200 ms, the last one may still have been met.
+        assert!(missed >= 190, "{:?} {:?}", last.counts, last.missed);
+        assert!(last.counts.missed >= u64::from(missed));
+        let is_late = |missed: &RecordedMissed| missed.why == MissedReason::SamplerLate;
+        assert!(last.missed.iter().all(is_late), "{:?}", last.missed);
     }
 
     #[test]

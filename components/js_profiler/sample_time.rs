@@ -151,7 +151,7 @@ fn timed_walks(interval: Duration) {
             return;
         };
         thread::sleep(until.saturating_duration_since(Instant::now()));
-        thread.collect(|due, sample, _| late.take(sample, due, clocks));
+        thread.collect(|walk, sample, _| late.take(sample, walk.due, clocks));
     });
     assert_not_later("timed", later);
 }

@@ -8,8 +8,7 @@
 //! A sample is made once, and given to all subscribers that are due.
 
 use std::iter;
-use std::num::NonZeroU32;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use js_profiler_traits::recording::{MissedReason, SessionStatus};
 use js_profiler_traits::{EventLoopId, RealmId, SessionId};
@@ -17,16 +16,21 @@ use log::warn;
 use malloc_size_of::MallocSizeOf as _;
 use malloc_size_of_derive::MallocSizeOf;
 use profile_traits::mem::perform_memory_report;
+use servo_base::cross_process_instant::CrossProcessInstant;
 use smallvec::SmallVec;
 
 use crate::failure::Failure;
+use crate::outcome::Outcome;
 use crate::sampled_recording::{SampledRecording, SampledRecordingOptions};
 use crate::sampled_session::SampledSession;
-use crate::sampled_thread::{MAX_TIMED_WALKS, SampledThread, StackTaker};
+use crate::sampled_thread::{LONGEST_LOOK, MAX_TIMED_WALKS, SampledThread, StackTaker};
 use crate::schedule::Schedule;
 use crate::spidermonkey::NativeCode;
 use crate::subscribers::{Occasion, Subscribers};
 use crate::ticks::Ticks;
+
+/// A sample that is taken in this time is that of its tick. The next tick comes later, or is met at once.
+const AT_ONCE: Duration = Duration::from_micros(10);
 
 /// An event loop for which more bytes than this are allocated keeps nothing for later sessions.
 const MAX_KEPT_MEMORY: usize = 16 << 20;
@@ -114,8 +118,8 @@ impl SampledLoop {
     }
 
     /// Starts a recording. A recording that is running is ended.
-    pub fn record(&mut self, options: SampledRecordingOptions, schedule: Schedule) {
-        self.end_recording();
+    pub fn record(&mut self, options: SampledRecordingOptions, schedule: Schedule, ticks: &Ticks) {
+        self.end_recording(ticks);
         NativeCode::with_new_libraries();
         self.thread.begin();
         let description = self.thread.description().clone();
@@ -125,7 +129,9 @@ impl SampledLoop {
 
     /// Ends the recording, if there is one, and reports its data. Returns the scripts of which something is
     /// wanted, except for those that were returned before.
-    pub fn end_recording(&mut self) -> Vec<u32> {
+    pub fn end_recording(&mut self, ticks: &Ticks) -> Vec<u32> {
+        let now = Instant::now();
+        self.miss_overdue(ticks.at(now), now, ticks);
         let Some(recording) = self.subscribers.recording.take() else {
             return Vec::new();
         };
@@ -180,25 +186,34 @@ impl SampledLoop {
             Some(_) => self.collect(ticks),
             None => {
                 let tick = ticks.at(now);
-                let why_late = self.why_late(ticks);
-                self.take(Occasion::Tick { tick, why_late }, taker);
+                self.miss_overdue(tick, now, ticks);
+                let why_late = MissedReason::SamplerLate;
+                self.take(Occasion::Tick { tick, why_late }, ticks, taker);
             },
         }
         self.ask_for_timed_walks(ticks);
     }
 
-    /// Why samples that were due before now have not been taken, if there are any.
-    fn why_late(&self, ticks: &Ticks) -> MissedReason {
-        // A shorter time makes no sample miss its tick.
-        match self.thread.must_run() >= ticks.duration(NonZeroU32::MIN) {
-            true => MissedReason::LongWalks,
-            false => MissedReason::SamplerLate,
+    /// Counts what has become due by now, which is in `tick`, and has not been taken, as missed. The last sample that has
+    /// become due stays due.
+    fn miss_overdue(&mut self, tick: u64, now: Instant, ticks: &Ticks) {
+        let subscribers = &mut self.subscribers;
+        let next = subscribers.next_tick();
+        let second = next.and_then(|next| subscribers.next_tick_after(next));
+        if second.is_none_or(|second| second > tick) {
+            return;
         }
+        let rest = self.thread.rest_after_walks();
+        let [begin, end] = [rest.start, rest.end].map(|time| ticks.at(time.min(now)));
+        subscribers.miss_before(begin, MissedReason::SamplerLate);
+        subscribers.miss_before(end, MissedReason::LongWalks);
+        subscribers.miss_before(tick, MissedReason::SamplerLate);
     }
 
     /// Takes one sample on this occasion, for all subscribers that are to get it. Returns how many of these
     /// sessions did not get it.
-    pub fn take(&mut self, occasion: Occasion, taker: &mut StackTaker) -> usize {
+    pub fn take(&mut self, occasion: Occasion, ticks: &Ticks, taker: &mut StackTaker) -> usize {
+        let (begin, begin_time) = (Instant::now(), CrossProcessInstant::now());
         let audience = self.subscribers.audience();
         let sessions = self.subscribers.sessions_for(occasion);
         let recording = self.subscribers.recording_for(occasion);
@@ -208,7 +223,24 @@ impl SampledLoop {
             _ => self.thread.look(taker, &audience),
         };
         match sample {
-            Ok(sample) => self.subscribers.take(&sample, occasion),
+            Ok(sample) => {
+                let Occasion::Tick { tick, why_late } = occasion else {
+                    return self.subscribers.take(&sample, occasion);
+                };
+                let waited = (sample.time - begin_time).unsigned_abs();
+                let why_waited = match sample.outcome {
+                    _ if waited > LONGEST_LOOK => MissedReason::SamplerLate,
+                    Outcome::Missed(why) => why,
+                    _ => MissedReason::NoProcessor,
+                };
+                let done = match waited < AT_ONCE {
+                    true => tick,
+                    false => ticks.at(begin + waited),
+                };
+                let before = (tick, why_late);
+                let since = (done, why_waited);
+                self.subscribers.take_of_tick(&sample, before, since)
+            },
             Err(failure) => {
                 self.fail(&failure);
                 sessions
@@ -219,10 +251,19 @@ impl SampledLoop {
     /// Takes the samples of the walks that the thread has done by itself. The thread does none of the other walks.
     pub fn collect(&mut self, ticks: &Ticks) {
         let subscribers = &mut self.subscribers;
-        self.thread.collect(|due, sample, why_late| {
-            let tick = ticks.at(due);
-            subscribers.take(sample, Occasion::Tick { tick, why_late });
+        let asked = self.thread.collect(|walk, sample, why_not_done| {
+            let [due, done] = [walk.due, walk.done].map(|time| ticks.at(time));
+            // The thread does the last walk that is due, so no walk was asked for at later ticks.
+            let since = (done, MissedReason::SamplerLate);
+            subscribers.take_of_tick(sample, (due, why_not_done), since);
         });
+        let Some((last_due, why_not_done)) = asked else {
+            return;
+        };
+        // No walks were asked for at the ticks after the last one. They were to be asked for before.
+        let now = Instant::now();
+        subscribers.miss_before(ticks.at(last_due.min(now)), why_not_done);
+        subscribers.miss_before(ticks.at(now), MissedReason::SamplerLate);
     }
 
     /// Asks the thread to do the next walks by itself, if it is busy and likely to stop for them.

@@ -387,6 +387,7 @@ impl SampledRecording {
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
+    use std::thread;
 
     use crossbeam_channel::Receiver;
     use js_profiler_traits::activity::Activity;
@@ -397,6 +398,7 @@ mod tests {
     use crate::sample::FunctionStack;
     use crate::sampled_activity::SampledActivity;
     use crate::spidermonkey::Resource;
+    use crate::subscribers::Subscribers;
     use crate::visibility::MOST_FRAMES;
 
     const OURS: RealmId = RealmId(1);
@@ -820,6 +822,47 @@ mod tests {
             why: MissedReason::NoProcessor,
         };
         assert_eq!(*not_running, expected);
+    }
+
+    #[test]
+    fn a_walk_that_is_done_late_is_the_sample_of_that_time() {
+        let mut recorded = Recorded::new(Vec::new());
+        let functions = Vec::new();
+        let sample = |time| Sample {
+            time,
+            outcome: Outcome::Idle,
+            activity: SampledActivity::of_sample(Outcome::Idle, Activity::default(), None),
+            for_pages: FunctionStack::default(),
+            everything: FunctionStack::default(),
+            functions: &functions,
+        };
+        let mut subscribers = Subscribers {
+            recording: Some(recorded.recording),
+            ..Subscribers::default()
+        };
+        let times = [(); 4].map(|()| {
+            thread::sleep(Duration::from_micros(10));
+            CrossProcessInstant::now()
+        });
+        let walks = [(2, 3), (8, 21), (22, 23), (30, 30)];
+        for (&time, (due, done)) in times.iter().zip(walks) {
+            let since = (done, MissedReason::SamplerLate);
+            subscribers.take_of_tick(&sample(time), (due, MissedReason::NotStopped), since);
+        }
+        recorded.recording = subscribers.recording.take().unwrap();
+        let whole = recorded.finish();
+        assert_eq!((whole.counts.taken, whole.counts.missed), (4, 11));
+        let missed = whole.tables[0].missed.iter();
+        let missed: Vec<_> = missed.map(|one| (one.end, one.samples, one.why)).collect();
+        // Two intervals before the second walk was due, six before it was done, and three before the last one.
+        let (late, not_stopped) = (MissedReason::SamplerLate, MissedReason::NotStopped);
+        let mut expected = [
+            (times[1], 6, late),
+            (times[1], 2, not_stopped),
+            (times[3], 3, not_stopped),
+        ];
+        expected[..2].sort_by_key(|(_, _, why)| *why as usize);
+        assert_eq!(missed, expected);
     }
 
     #[test]

@@ -26,6 +26,7 @@ use servo_base::id::BrowsingContextId;
 use crate::failure::Failure;
 use crate::on_trace::OnTrace;
 use crate::sampled_loop::{SampledLoop, SampledLoopStatus};
+use crate::sampled_recording::SampledRecordingOptions;
 use crate::sampled_session::SampledSession;
 use crate::sampled_thread::StackTaker;
 use crate::schedule::Schedule;
@@ -337,7 +338,8 @@ impl Sampler {
     /// Removes an event loop, whose thread is never stopped again.
     pub fn leave(&mut self, id: EventLoopId) {
         if let Some(index) = self.event_loops.iter().position(|other| other.id == id) {
-            self.event_loops.swap_remove(index).end_recording();
+            let mut event_loop = self.event_loops.swap_remove(index);
+            event_loop.end_recording(&self.ticks);
         }
     }
 
@@ -359,8 +361,29 @@ impl Sampler {
         if let Some(event_loop) = event_loops.find(|other| other.id == event_loop) {
             let id = session.id;
             event_loop.add(session);
-            event_loop.take(Occasion::First(id), &mut self.taker);
+            event_loop.take(Occasion::First(id), &self.ticks, &mut self.taker);
         }
+    }
+
+    /// Starts a recording of an event loop. The interval must be a multiple of the base interval.
+    pub fn record(
+        &mut self,
+        event_loop: EventLoopId,
+        options: SampledRecordingOptions,
+        interval: Duration,
+    ) {
+        let schedule = self.schedule(interval, false);
+        let mut event_loops = self.event_loops.iter_mut();
+        if let Some(event_loop) = event_loops.find(|other| other.id == event_loop) {
+            event_loop.record(options, schedule, &self.ticks);
+        }
+    }
+
+    /// Ends the recording of an event loop: see [`SampledLoop::end_recording`].
+    pub fn end_recording(&mut self, event_loop: EventLoopId) -> Vec<u32> {
+        let mut event_loops = self.event_loops.iter_mut();
+        let event_loop = event_loops.find(|other| other.id == event_loop);
+        event_loop.map_or_else(Vec::new, |event_loop| event_loop.end_recording(&self.ticks))
     }
 
     /// Pauses a session or lets it go on.
@@ -401,7 +424,10 @@ impl Sampler {
     fn force_sample(&mut self, browsing_context: BrowsingContextId) -> usize {
         let event_loops = self.event_loops.iter_mut();
         event_loops
-            .map(|event_loop| event_loop.take(Occasion::Forced(browsing_context), &mut self.taker))
+            .map(|event_loop| {
+                let occasion = Occasion::Forced(browsing_context);
+                event_loop.take(occasion, &self.ticks, &mut self.taker)
+            })
             .sum()
     }
 }

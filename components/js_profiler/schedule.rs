@@ -77,13 +77,25 @@ impl Schedule {
     /// Moves on to `tick`. Returns how many samples are missed, which are never taken later. These are all that
     /// became due, except for the last one.
     pub fn advance(&mut self, tick: u64) -> u64 {
+        let missed = self.miss_before(tick);
+        if self.is_running() {
+            self.last_tick = tick;
+        }
+        missed
+    }
+
+    /// The same, except that the last sample that became due by `tick` stays due.
+    pub fn miss_before(&mut self, tick: u64) -> u64 {
         if !self.is_running() {
             return 0;
         }
         let interval = u64::from(self.interval.get());
-        let due = (tick / interval).saturating_sub(self.last_tick / interval);
-        self.last_tick = tick;
-        due.saturating_sub(1)
+        let [last_due, last] = [tick, self.last_tick].map(|tick| tick / interval);
+        let missed = last_due.saturating_sub(last + 1);
+        if missed > 0 {
+            self.last_tick = last_due * interval - 1;
+        }
+        missed
     }
 }
 
@@ -112,12 +124,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_missed_before_the_last_sample_that_is_due_leaves_that_one() {
+        for interval in [1, 10] {
+            let interval_of = u64::from(interval);
+            let mut schedule = schedule(interval);
+            assert_eq!(schedule.miss_before(interval_of - 1), 0);
+            assert_eq!(schedule.miss_before(interval_of), 0);
+            assert_eq!(schedule.next_tick(), Some(interval_of));
+            let late = 6 * interval_of - 1;
+            assert_eq!(schedule.miss_before(late), 4);
+            assert_eq!(schedule.next_tick(), Some(5 * interval_of));
+            assert_eq!(schedule.miss_before(late), 0, "they are counted once");
+            assert_eq!(schedule.advance(late), 0);
+            assert_eq!(schedule.next_tick(), Some(6 * interval_of));
+        }
+    }
+
+    #[test]
     fn nothing_is_due_or_missed_while_it_is_paused_or_after_it_has_ended() {
         let mut schedule = schedule(10);
         schedule.set_paused(true, 5);
         assert_eq!(schedule.next_tick(), None);
         assert!(!schedule.is_due_by(50));
-        assert_eq!(schedule.advance(50), 0);
+        assert_eq!((schedule.miss_before(50), schedule.advance(50)), (0, 0));
         schedule.set_paused(false, 55);
         assert_eq!(schedule.next_tick(), Some(60));
         assert!(schedule.is_due_by(60));

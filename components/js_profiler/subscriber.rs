@@ -85,6 +85,12 @@ impl Subscriber {
         self.miss(why_late, missed);
     }
 
+    /// Counts all samples that were due by `tick` as missed, except for the last one, which stays due.
+    pub fn miss_before(&mut self, tick: u64, why: MissedReason) {
+        let missed = self.schedule.miss_before(tick);
+        self.miss(why, missed);
+    }
+
     /// Whether a sample is missed. If it is, it is counted.
     pub fn misses(&mut self, sample: &Sample<'_>) -> bool {
         let Outcome::Missed(why) = sample.outcome else {

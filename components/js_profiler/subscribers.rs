@@ -132,6 +132,35 @@ impl Subscribers {
         without
     }
 
+    /// Gives the sample of a tick, which was taken when it was `done` already, to all who are to get it. Samples that were
+    /// due before the tick are missed for the reason `why_before`, and those from then on for the reason `why_since`.
+    pub fn take_of_tick(
+        &mut self,
+        sample: &Sample<'_>,
+        (tick, why_before): (u64, MissedReason),
+        (done, why_since): (u64, MissedReason),
+    ) -> usize {
+        let is_late = self.next_tick_after(tick).is_some_and(|next| next <= done);
+        let (tick, why_late) = match is_late {
+            false => (tick, why_before),
+            true => {
+                self.miss_before(tick, why_before);
+                (done, why_since)
+            },
+        };
+        self.take(sample, Occasion::Tick { tick, why_late })
+    }
+
+    /// Counts all samples that were due by `tick` as missed, except for the last one of each, which stays due.
+    pub fn miss_before(&mut self, tick: u64, why: MissedReason) {
+        for session in &mut self.sessions {
+            session.subscriber.miss_before(tick, why);
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.subscriber.miss_before(tick, why);
+        }
+    }
+
     /// Ends all, because they cannot go on. `functions` are those of the event loop.
     pub fn fail(&mut self, functions: &[Function], failure: &Failure) {
         for session in &mut self.sessions {

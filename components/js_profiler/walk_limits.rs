@@ -15,8 +15,8 @@ use mozjs_sys::jsapi::JSJitCompilerOption;
 
 use crate::spidermonkey::test_context::{TestContext, on_pause};
 use crate::spidermonkey::{KnownFunctions, MOST_WORK, StackBuffer, Unwinder, WalkOutcome};
-use crate::stop::Thread;
 use crate::stop::tests::EVENT_LOOPS;
+use crate::stop::{StopError, Thread};
 
 /// A recursion that pauses at its leaf.
 const DOWN: &str = "
@@ -47,6 +47,9 @@ const WASM_DOWN: &str = "
 
 /// The depths at which each recursion pauses.
 const DEPTHS: [usize; 3] = [100, 200, 400];
+
+/// How often a thread may fail to stop in time before the test fails.
+const MOST_TRIES: u32 = 100;
 
 /// The turns of the two threads. What is above is the work of a walk, which is done.
 const RUNS: u32 = 0;
@@ -82,10 +85,17 @@ fn work_of(script: &str, without: &'static [JSJitCompilerOption]) -> Vec<u32> {
             let nothing = KnownFunctions::default();
             let mut walk = |most_work| {
                 buffer.most_work = most_work;
-                let walked = thread.while_stopped(|stopped| {
-                    sampled.walk(stopped, &mut unwinder, &mut buffer, &nothing, None)
-                });
-                walked.unwrap()
+                // On a busy machine the thread may not stop in time. It stands at the same place the next time.
+                let mut tries = 0..MOST_TRIES;
+                loop {
+                    let walked = thread.while_stopped(|stopped| {
+                        sampled.walk(stopped, &mut unwinder, &mut buffer, &nothing, None)
+                    });
+                    match walked {
+                        Err(StopError::TimedOut) if tries.next().is_some() => {},
+                        walked => return walked.unwrap(),
+                    }
+                }
             };
             loop {
                 match ended.0.load(Ordering::Acquire) {
@@ -110,7 +120,11 @@ fn work_of(script: &str, without: &'static [JSJitCompilerOption]) -> Vec<u32> {
         });
         let (noted, for_pause) = (Rc::clone(&done), Arc::clone(&turn));
         on_pause(Some(Box::new(move || {
-            for_pause.store(PAUSED, Ordering::Release);
+            if for_pause.swap(PAUSED, Ordering::AcqRel) == ENDED {
+                // The other thread has panicked.
+                for_pause.store(ENDED, Ordering::Release);
+                return;
+            }
             // The thread stands at the same place in all walks: it does not wait for a lock or a channel.
             let mut answer = PAUSED;
             while answer == PAUSED {

@@ -95,6 +95,7 @@ struct State {
     left_out: BTreeMap<(BrowserEventLoopId, LeftOut), Scripts>,
     /// What people are told about the scripts that the last recording left out.
     notices: Vec<String>,
+    last_progress: Option<Progress>,
     last_recording: u64,
     last_status: u64,
 }
@@ -146,7 +147,8 @@ struct UnderWay {
     maps_room: usize,
     /// For the tables of all event loops.
     tables_room: Arc<Room>,
-    stopping: bool,
+    /// When its end was asked for. What processes had not reported then may still come.
+    end: Option<CrossProcessInstant>,
 }
 
 /// Scripts of an event loop.
@@ -340,7 +342,7 @@ impl Recorder {
                 sources_room: MAX_SOURCES_BYTES,
                 maps_room: MAX_MAPS_BYTES,
                 tables_room: Arc::new(Room::of(MAX_TABLES_BYTES)),
-                stopping: false,
+                end: None,
             };
             state.failures.clear();
             state.answers.clear();
@@ -373,28 +375,14 @@ impl Recorder {
     /// How the recording is going; `None` if there is none.
     pub fn progress(&self) -> Option<Progress> {
         let state = self.0.lock();
-        let recording = state.recording.as_ref().filter(|one| !one.stopping)?;
-        let mut progress = Progress {
-            elapsed: (CrossProcessInstant::now() - recording.start).unsigned_abs(),
-            interval: recording.interval,
-            samples: 0,
-            missed: 0,
-            unwalkable: 0,
-            event_loops: 0,
-            memory: 0,
-            keep_last: recording.options.kept.keep_last,
-            long_tasks: recording.options.kept.long_tasks,
-        };
-        let kept = state.processes.iter().flat_map(|one| one.kept.values());
-        for kept in kept.filter(|kept| !kept.is_left_out()) {
-            let counts = kept.counts();
-            progress.samples += kept.samples();
-            progress.missed = progress.missed.saturating_add(counts.missed);
-            progress.unwalkable = progress.unwalkable.saturating_add(counts.unwalkable);
-            progress.event_loops += 1;
-            progress.memory += kept.memory();
-        }
-        Some(progress)
+        let recording = state.recording.as_ref().filter(|one| one.end.is_none())?;
+        Some(state.progress_of(recording))
+    }
+
+    /// How the last recording that [`stop`](Self::stop) has returned went, from its beginning to its end. `None` if there
+    /// was none.
+    pub fn last_progress(&self) -> Option<Progress> {
+        self.0.lock().last_progress
     }
 
     /// The event loops that the present or the last recording has only in part, or not at all, because they
@@ -429,10 +417,10 @@ impl Recorder {
         let (id, timeout) = {
             let mut state = shared.lock();
             let recording = state.recording.as_mut()?;
-            if recording.stopping {
+            if recording.end.is_some() {
                 return None;
             }
-            recording.stopping = true;
+            recording.end = Some(CrossProcessInstant::now());
             let timeout = match recording.options.sources || recording.options.linked_maps {
                 true => STOP_TIMEOUT_WITH_SOURCES,
                 false => STOP_TIMEOUT,
@@ -447,6 +435,7 @@ impl Recorder {
         let late = state.processes.iter().filter(is_late);
         let late: Vec<_> = late.map(Process::late_notice).collect();
         let recording = state.recording.take()?;
+        state.last_progress = Some(state.progress_of(&recording));
         state.notices = state.tell_left_out(recording.options.sources);
         let others = state.tell_others();
         state.notices.extend(others);
@@ -624,6 +613,32 @@ impl Connection {
 }
 
 impl State {
+    /// How a recording is going, or how it went.
+    fn progress_of(&self, recording: &UnderWay) -> Progress {
+        let end = recording.end.unwrap_or_else(CrossProcessInstant::now);
+        let mut progress = Progress {
+            elapsed: (end - recording.start).unsigned_abs(),
+            interval: recording.interval,
+            samples: 0,
+            missed: 0,
+            unwalkable: 0,
+            event_loops: 0,
+            memory: 0,
+            keep_last: recording.options.kept.keep_last,
+            long_tasks: recording.options.kept.long_tasks,
+        };
+        let kept = self.processes.iter().flat_map(|one| one.kept.values());
+        for kept in kept.filter(|kept| !kept.is_left_out()) {
+            let counts = kept.counts();
+            progress.samples += kept.samples();
+            progress.missed = progress.missed.saturating_add(counts.missed);
+            progress.unwalkable = progress.unwalkable.saturating_add(counts.unwalkable);
+            progress.event_loops += 1;
+            progress.memory += kept.memory();
+        }
+        progress
+    }
+
     /// What is left out of the recording that ends.
     fn tell_left_out(&mut self, sources_were_wanted: bool) -> Vec<String> {
         let left_out = mem::take(&mut self.left_out).into_iter();
@@ -706,7 +721,7 @@ impl Shared {
             ended: None,
         });
         // Done under the lock, so that this request comes before a request to stop.
-        let recording = state.recording.as_ref().filter(|one| !one.stopping);
+        let recording = state.recording.as_ref().filter(|one| one.end.is_none());
         if let Some(request) = recording.and_then(UnderWay::request_of_new_process) {
             connection.ask(request);
         }

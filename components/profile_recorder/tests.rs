@@ -425,8 +425,9 @@ fn answer(request: Request, recorded: &mut Option<Recorded>) -> Vec<Report> {
             Vec::new()
         },
         Request::Stop(id) => {
-            recorded.take_if(|recorded| recorded.recording == id);
-            vec![Report::Stopped(id)]
+            let last = recorded.take_if(|recorded| recorded.recording == id);
+            let last = last.map(|mut last| last.last_sample());
+            last.into_iter().chain([Report::Stopped(id)]).collect()
         },
         Request::EndSampling => Vec::new(),
         Request::Status { number } => vec![Report::Status {
@@ -455,7 +456,19 @@ fn description() -> Description {
     }
 }
 
+/// How many samples are reported as missed at the end of a recording.
+const MISSED_AT_END: u64 = 7;
+
 impl Recorded {
+    /// The last sample of a recording. Some after it were missed.
+    fn last_sample(&mut self) -> Report {
+        let mut report = self.sample();
+        if let Report::Chunk(chunk) = &mut report {
+            chunk.counts.missed = MISSED_AT_END;
+        }
+        report
+    }
+
     /// A sample, with the tables if it is the first.
     fn sample(&mut self) -> Report {
         let is_first = self.taken == 0;
@@ -516,6 +529,11 @@ fn a_process_that_is_killed_leaves_what_it_has_reported_and_all_of_the_others() 
     let recording = recorder.stop().unwrap();
     assert_eq!(recorder.stop(), None);
     assert_eq!(recorder.progress(), None);
+    // What comes when the recording is asked to end belongs to it.
+    let last = recorder.last_progress().unwrap();
+    let samples = recording.processes.iter().map(|one| samples_of(one).len());
+    assert_eq!(last.samples, samples.sum::<usize>() as u64);
+    assert_eq!((last.event_loops, last.missed), (4, 3 * MISSED_AT_END));
 
     assert_eq!(recording.interval, 1.);
     assert_eq!(recording.recorded_by, Some(this_browser()));

@@ -7,7 +7,7 @@
 use profile_formats::{Outcome, Recording};
 use profile_recorder::Progress;
 
-/// The report on a recording that has just ended. `progress` is its last progress.
+/// The report on a recording that has just ended. `progress` is how it went.
 pub fn recording_report(recording: &Recording, progress: Option<&Progress>, top: usize) -> String {
     let outcome = progress.map(|progress| Outcome {
         elapsed: progress.elapsed,

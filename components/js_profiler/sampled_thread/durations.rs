@@ -4,6 +4,7 @@
 
 //! How long an event loop stood still for its samples.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -15,6 +16,10 @@ use malloc_size_of_derive::MallocSizeOf;
 const LONGEST: u64 = 1_000_000_000;
 const SIGNIFICANT_FIGURES: u8 = 2;
 
+/// For how long a thread runs at most after a walk. A walk takes a few milliseconds at most, because its steps are limited
+/// (`STROBE_MOST_WORK`). What seems to take longer was interrupted: the thread got no processor, or its process was stopped.
+pub const LONGEST_RUN: Duration = Duration::from_millis(50);
+
 /// A histogram of the times that an event loop's thread spent on samples, from the first to the last
 /// instruction of ours on that thread. The time in which the kernel delivers the signal and returns from it
 /// is not included.
@@ -22,10 +27,11 @@ const SIGNIFICANT_FIGURES: u8 = 2;
 pub struct StopDurations {
     #[ignore_malloc_size_of = "Always of the same few kilobytes"]
     nanoseconds: Histogram<u32>,
+    /// When the walk began after which the thread has to run on.
+    #[ignore_malloc_size_of = "Holds nothing"]
+    begin: Instant,
     #[ignore_malloc_size_of = "Holds nothing"]
     runs_until: Instant,
-    /// How long the thread had to run when that was last set.
-    must_run: Duration,
 }
 
 impl StopDurations {
@@ -34,27 +40,29 @@ impl StopDurations {
         Self {
             nanoseconds: Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_FIGURES)
                 .expect("the bounds are in order, and the figures few"),
+            begin: Instant::now(),
             runs_until: Instant::now(),
-            must_run: Duration::ZERO,
         }
     }
 
-    /// The thread must not be stopped before this instant. It runs for at least as long as it stood still, no
-    /// matter how long its walks take.
+    /// The thread must not be stopped before this instant. It runs for at least as long as its walk took.
     pub fn runs_until(&self) -> Instant {
         self.runs_until
     }
 
-    /// For how long the thread had to run after it last stood still.
-    pub fn must_run(&self) -> Duration {
-        self.must_run
+    /// From the beginning of the walks after which the thread has to run until it may be stopped again.
+    pub fn walks_and_rest(&self) -> Range<Instant> {
+        self.begin..self.runs_until
     }
 
     /// Notes that the thread had stood still for `duration` when it ran again at `end`. Stops are recorded in their
     /// order, but maybe much later.
     pub fn record(&mut self, end: Instant, duration: Duration) {
-        self.runs_until = self.runs_until.max(end) + duration;
-        self.must_run = self.runs_until - end;
+        let of_walk = duration.min(LONGEST_RUN);
+        if end > self.runs_until {
+            self.begin = end.checked_sub(of_walk).unwrap_or(end);
+        }
+        self.runs_until = self.runs_until.max(end) + of_walk;
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.saturating_record(nanoseconds);
     }
@@ -83,14 +91,23 @@ mod tests {
     fn an_event_loop_runs_for_as_long_as_it_stood_still() {
         let mut stops = StopDurations::new();
         let end = Instant::now();
-        stops.record(end, Duration::from_secs(3));
-        assert_eq!(stops.runs_until(), end + Duration::from_secs(3));
-        assert_eq!(stops.must_run(), Duration::from_secs(3));
-        // It had to run for a second more.
-        let end = end + Duration::from_secs(2);
-        stops.record(end, Duration::from_secs(2));
-        assert_eq!(stops.runs_until(), end + Duration::from_secs(3));
-        assert_eq!(stops.must_run(), Duration::from_secs(3));
+        stops.record(end, Duration::from_millis(30));
+        assert_eq!(stops.runs_until(), end + Duration::from_millis(30));
+        // It had to run for 10 ms more.
+        let end = end + Duration::from_millis(20);
+        stops.record(end, Duration::from_millis(20));
+        assert_eq!(stops.runs_until(), end + Duration::from_millis(30));
+        let begin = end - Duration::from_millis(50);
+        assert_eq!(stops.walks_and_rest().start, begin);
+    }
+
+    #[test]
+    fn a_walk_that_was_interrupted_does_not_keep_an_event_loop_from_being_sampled() {
+        let mut stops = StopDurations::new();
+        let end = Instant::now() + Duration::from_secs(10);
+        stops.record(end, Duration::from_secs(10));
+        assert_eq!(stops.runs_until(), end + LONGEST_RUN);
+        assert_eq!(stops.walks_and_rest().start, end - LONGEST_RUN);
     }
 
     #[test]
@@ -99,8 +116,8 @@ mod tests {
         let begin = Instant::now();
         for second in 1..=4 {
             let end = begin + Duration::from_secs(10 * second);
-            stops.record(end, Duration::from_secs(4));
+            stops.record(end, Duration::from_millis(40));
         }
-        assert_eq!(stops.runs_until(), begin + Duration::from_secs(44));
+        assert_eq!(stops.runs_until(), begin + Duration::from_millis(40_040));
     }
 }

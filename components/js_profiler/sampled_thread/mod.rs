@@ -12,6 +12,7 @@ mod walk;
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,10 +23,10 @@ use log::debug;
 use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use self::durations::StopDurations;
+use self::durations::{LONGEST_RUN, StopDurations};
 use self::last_stack::LastStack;
-pub use self::timed::MAX_TIMED_WALKS;
 use self::timed::{HORIZON, TimedWalk, TimedWalks};
+pub use self::timed::{MAX_TIMED_WALKS, WalkTimes};
 pub use self::walk::{Audience, StackTaker};
 use self::walk::{FinishedWalk, LastPlaces, WalkRequest};
 use crate::description::SharedDescription;
@@ -36,12 +37,15 @@ use crate::sample::Sample;
 use crate::spidermonkey::{
     NativeCode, Remembering, SampledContext, StackBuffer, WalkNumber, WalkOutcome,
 };
-use crate::stop::Thread;
+use crate::stop::{STOP_TIMEOUT, Thread};
 
 /// After this many failed attempts in a row to stop the thread, it is given up. A thread that gets no
 /// processor or waits in the kernel stops in less time: the attempts take 10 seconds, unless the signal is
 /// refused.
 const MAX_FAILED_STOPS: u32 = 200;
+
+/// How long a thread is waited for, and its walk. What takes longer than this has kept the sampling thread itself.
+pub const LONGEST_LOOK: Duration = STOP_TIMEOUT.saturating_add(LONGEST_RUN);
 
 /// For how long functions and tables are kept when nobody wants samples any more. Pages profile in short sessions, one
 /// after the other. The first walks of a session that has to find everything anew take several times as long.
@@ -127,14 +131,14 @@ impl SampledThread {
         self.last.seen_functions()
     }
 
+    /// When the thread stood still for long walks, and had to run afterwards.
+    pub fn rest_after_walks(&self) -> Range<Instant> {
+        self.durations.walks_and_rest()
+    }
+
     /// The thread may not be stopped again before this.
     pub fn runs_until(&self) -> Instant {
         self.durations.runs_until()
-    }
-
-    /// For how long the thread had to run after it last stood still.
-    pub fn must_run(&self) -> Duration {
-        self.durations.must_run()
     }
 
     /// When the timed walks are to be collected. `None` if none are asked for.
@@ -283,28 +287,36 @@ impl SampledThread {
         self.timed = Some(timed);
     }
 
-    /// Calls `take` for each walk that the thread has done by itself: with the time for which it was asked, the
-    /// sample, and the reason why other walks have not been done. The thread does none of these later.
-    pub fn collect(&mut self, mut take: impl FnMut(Instant, &Sample<'_>, MissedReason)) {
-        let Some(mut timed) = self.timed.take_if(|timed| timed.until().is_some()) else {
-            return;
-        };
+    /// Calls `take` for each walk that the thread has done by itself: with its times, the sample, and the reason why other
+    /// walks have not been done. The thread does none of these later. Returns when the last of all these walks was to be
+    /// done, and that reason; `None` if no walks were asked for.
+    pub fn collect(
+        &mut self,
+        mut take: impl FnMut(WalkTimes, &Sample<'_>, MissedReason),
+    ) -> Option<(Instant, MissedReason)> {
+        let mut timed = self.timed.take_if(|timed| timed.until().is_some())?;
         // The walks that come late are left out. The samples for them are taken or missed at the next tick.
         let (walks, places) = timed.finish();
         self.stops_in_time = !walks.iter().any(TimedWalk::is_late);
-        for finished in walks.iter().filter_map(|walk| walk.finished) {
+        let last_due = walks.last().map(|walk| walk.due);
+        for (_, finished) in walks.iter().filter_map(|walk| walk.finished) {
             self.timed_count += 1;
             self.note(&finished);
         }
         self.places.set(places.all());
-        let why_late = self.why_not_stopped();
+        let why_not_done = self.why_not_stopped();
         for walk in walks {
-            if let Some(finished) = walk.finished {
+            if let Some((done, finished)) = walk.finished {
+                let times = WalkTimes {
+                    due: walk.due,
+                    done,
+                };
                 let sample = self.sample(&finished, &walk.buffer);
-                take(walk.due, &sample, why_late);
+                take(times, &sample, why_not_done);
             }
         }
         self.timed = Some(timed);
+        Some((last_due?, why_not_done))
     }
 
     /// The thread could not be sampled. Later attempts begin anew.

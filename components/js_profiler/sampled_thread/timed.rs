@@ -50,14 +50,23 @@ impl MallocSizeOf for TimedWalks {
     }
 }
 
+/// When a walk was to be done, and when it was done.
+#[derive(Clone, Copy)]
+pub struct WalkTimes {
+    /// The time for which it was asked.
+    pub due: Instant,
+    /// The time before the walk. It may be much later: a process may be stopped as a whole.
+    pub done: Instant,
+}
+
 /// A walk that was asked for.
 pub struct TimedWalk {
     /// The time at which it was to be done.
     pub due: Instant,
     /// The frames, once it is done.
     pub buffer: StackBuffer,
-    /// `None` until the thread has done it.
-    pub finished: Option<FinishedWalk>,
+    /// The time before the walk, and its result. `None` until the thread has done it.
+    pub finished: Option<(Instant, FinishedWalk)>,
 }
 
 impl TimedWalk {
@@ -140,7 +149,7 @@ impl Task for ThreadSide {
         let finished = request.walk(time, stopped, &mut self.unwinder, &mut walk.buffer);
         self.places.follow(&finished, &walk.buffer);
         self.base = walk.buffer.number();
-        walk.finished = Some(finished);
+        walk.finished = Some((now, finished));
     }
 }
 

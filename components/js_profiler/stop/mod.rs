@@ -14,6 +14,7 @@ mod linux_timers;
 #[cfg(test)]
 pub use linux::tests;
 pub use linux::{
-    StackBounds, StopError, Stopped, Task, Thread, current_stack_bounds, wake_promptly,
+    STOP_TIMEOUT, StackBounds, StopError, Stopped, Task, Thread, current_stack_bounds,
+    wake_promptly,
 };
 pub use linux_timers::StopTimers;

@@ -109,10 +109,10 @@ impl ProfileRecording {
     /// not done in the time that `haste` leaves are left out. Returns the new files, for which the person has chosen no
     /// place. The error is the message for the person.
     pub fn finish(self, haste: &Haste, spin: impl FnMut()) -> Result<Vec<PathBuf>, String> {
-        let progress = self.recorder.progress();
         let mut recording = self.stop(haste, spin).ok_or_else(|| {
             "nothing to save: no recording is running; about:profiling has stopped it".to_owned()
         })?;
+        let progress = self.recorder.last_progress();
         for notice in self.recorder.notices() {
             report(&format!("warning: {notice}"));
         }
