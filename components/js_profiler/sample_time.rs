@@ -146,12 +146,16 @@ fn timed_walks(interval: Duration) {
         }
         let now = Instant::now();
         let due: Vec<_> = (1..=4).map(|tick| now + interval * tick).collect();
-        thread.ask(&due, audience);
+        thread.ask(&due, interval, audience);
         let Some(until) = thread.timed_until() else {
             return;
         };
         thread::sleep(until.saturating_duration_since(Instant::now()));
-        thread.collect(|walk, sample, _| late.take(sample, walk.due, clocks));
+        thread.collect(|due, walk| {
+            if let Some((_, sample, _)) = walk {
+                late.take(sample, due, clocks);
+            }
+        });
     });
     assert_not_later("timed", later);
 }

@@ -165,11 +165,23 @@ impl SampledLoop {
     /// When the sampling thread has to attend to this event loop; `None` if it need not.
     pub fn next_wake(&self, ticks: &Ticks) -> Option<Instant> {
         let next_tick = || {
-            let due = ticks.instant(self.subscribers.next_tick()?);
-            Some(due.max(self.thread.runs_until()))
+            let next = self.subscribers.next_tick()?;
+            let next = match self.blocked_from(next, ticks) {
+                Some(blocked) => self.subscribers.next_tick_after(blocked)?,
+                None => next,
+            };
+            Some(ticks.instant(next))
         };
         let wake = self.thread.timed_until().or_else(next_tick);
         wake.or_else(|| self.thread.kept_until())
+    }
+
+    /// The last tick at which the thread may not be stopped, because it has to run for as long as it stood still; `None` if
+    /// that is before `next`. All ticks up to it are missed by all readers: a sample that was taken later would say how long
+    /// the walk before took.
+    fn blocked_from(&self, next: u64, ticks: &Ticks) -> Option<u64> {
+        let runs_until = self.thread.runs_until();
+        (ticks.instant(next) <= runs_until).then(|| ticks.at(runs_until))
     }
 
     /// Takes the samples that are due. Asks for the next ones ahead of time if possible. If nobody wants samples, frees
@@ -195,18 +207,18 @@ impl SampledLoop {
     }
 
     /// Counts what has become due by now, which is in `tick`, and has not been taken, as missed. The last sample that has
-    /// become due stays due.
+    /// become due stays due, unless the thread may not be stopped yet.
     fn miss_overdue(&mut self, tick: u64, now: Instant, ticks: &Ticks) {
         let subscribers = &mut self.subscribers;
-        let next = subscribers.next_tick();
-        let second = next.and_then(|next| subscribers.next_tick_after(next));
-        if second.is_none_or(|second| second > tick) {
+        let Some(next) = subscribers.next_tick().filter(|next| *next <= tick) else {
             return;
-        }
+        };
         let rest = self.thread.rest_after_walks();
-        let [begin, end] = [rest.start, rest.end].map(|time| ticks.at(time.min(now)));
-        subscribers.miss_before(begin, MissedReason::SamplerLate);
-        subscribers.miss_before(end, MissedReason::LongWalks);
+        if rest.end >= ticks.instant(next) {
+            let [begin, end] = [rest.start, rest.end].map(|time| ticks.at(time.min(now)));
+            subscribers.miss_before(begin, MissedReason::SamplerLate);
+            subscribers.skip(end);
+        }
         subscribers.miss_before(tick, MissedReason::SamplerLate);
     }
 
@@ -251,10 +263,13 @@ impl SampledLoop {
     /// Takes the samples of the walks that the thread has done by itself. The thread does none of the other walks.
     pub fn collect(&mut self, ticks: &Ticks) {
         let subscribers = &mut self.subscribers;
-        let asked = self.thread.collect(|walk, sample, why_not_done| {
-            let [due, done] = [walk.due, walk.done].map(|time| ticks.at(time));
+        let asked = self.thread.collect(|due, walk| {
+            let due = ticks.at(due);
+            let Some((done, sample, why_not_done)) = walk else {
+                return subscribers.skip(due);
+            };
             // The thread does the last walk that is due, so no walk was asked for at later ticks.
-            let since = (done, MissedReason::SamplerLate);
+            let since = (ticks.at(done), MissedReason::SamplerLate);
             subscribers.take_of_tick(sample, (due, why_not_done), since);
         });
         let Some((last_due, why_not_done)) = asked else {
@@ -268,12 +283,17 @@ impl SampledLoop {
 
     /// Asks the thread to do the next walks by itself, if it is busy and likely to stop for them.
     fn ask_for_timed_walks(&mut self, ticks: &Ticks) {
-        let due = self.next_due(ticks);
-        if due.len() < 2 {
-            return;
+        let next = self.subscribers.next_tick();
+        if let Some(blocked) = next.and_then(|next| self.blocked_from(next, ticks)) {
+            self.subscribers.skip(blocked);
         }
+        let due = self.next_due(ticks);
+        let shortest = self.subscribers.shortest_interval();
+        let Some(interval) = shortest.filter(|_| due.len() >= 2) else {
+            return;
+        };
         let audience = self.subscribers.audience();
-        self.thread.ask(&due, &audience);
+        self.thread.ask(&due, ticks.duration(interval), &audience);
     }
 
     /// When the next ticks are for which timed walks can be asked.
@@ -283,23 +303,19 @@ impl SampledLoop {
         };
         let now = Instant::now();
         let current = ticks.at(now);
-        // A tick that is due already, or before the thread may be stopped again, is for the next wake.
-        let is_late = self
-            .subscribers
-            .next_tick()
-            .is_none_or(|tick| tick <= current || ticks.instant(tick) < self.thread.runs_until());
+        // A tick that is due already is for the next wake.
+        let next = self.subscribers.next_tick();
+        let is_late = next.is_none_or(|tick| tick <= current);
         // The samples of a recording without stacks do not need the thread to stop.
         let recording = self.subscribers.recording.as_ref();
         let is_stopped = recording.is_none_or(SampledRecording::has_stacks);
         if is_late || !is_stopped {
             return SmallVec::new();
         }
-        iter::successors(self.subscribers.next_tick_after(current), |&tick| {
-            self.subscribers.next_tick_after(tick)
-        })
-        .map(|tick| ticks.instant(tick))
-        .take(MAX_TIMED_WALKS)
-        .take_while(|due| *due <= now + horizon)
-        .collect()
+        iter::successors(next, |&tick| self.subscribers.next_tick_after(tick))
+            .map(|tick| ticks.instant(tick))
+            .take(MAX_TIMED_WALKS)
+            .take_while(|due| *due <= now + horizon)
+            .collect()
     }
 }

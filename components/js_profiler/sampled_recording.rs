@@ -388,6 +388,7 @@ impl SampledRecording {
 mod tests {
     use std::num::NonZeroU32;
     use std::thread;
+    use std::time::Instant;
 
     use crossbeam_channel::Receiver;
     use js_profiler_traits::activity::Activity;
@@ -399,6 +400,7 @@ mod tests {
     use crate::sampled_activity::SampledActivity;
     use crate::spidermonkey::Resource;
     use crate::subscribers::Subscribers;
+    use crate::ticks::Ticks;
     use crate::visibility::MOST_FRAMES;
 
     const OURS: RealmId = RealmId(1);
@@ -447,9 +449,10 @@ mod tests {
                 has_stacks: true,
                 scripts: false,
             };
-            let two_ticks = Schedule::new(NonZeroU32::new(2).unwrap(), 0, false);
+            let ticks = Ticks::new(Instant::now(), Duration::from_millis(1));
+            let each_tick = Schedule::new(ticks.due(NonZeroU32::MIN), 0, false);
             Self {
-                recording: SampledRecording::new(description.clone(), options, two_ticks),
+                recording: SampledRecording::new(description.clone(), options, each_tick),
                 description,
                 reports,
                 functions,
@@ -784,11 +787,11 @@ mod tests {
                 .advance(tick, MissedReason::SamplerLate);
             is_due
         };
-        assert_eq!(recorded.recording.subscriber.schedule.next_tick(), Some(2));
-        assert!(!is_due_at(&mut recorded, 1));
-        assert!(is_due_at(&mut recorded, 2));
-        // The samples due at 4 and 6 are missed.
-        assert!(is_due_at(&mut recorded, 9));
+        assert_eq!(recorded.recording.subscriber.schedule.next_tick(), Some(1));
+        assert!(!is_due_at(&mut recorded, 0));
+        assert!(is_due_at(&mut recorded, 1));
+        // The samples due at 2 and 3 are missed.
+        assert!(is_due_at(&mut recorded, 4));
         recorded.take(Outcome::Idle, &[0]);
         recorded.take(Outcome::Missed(MissedReason::NoProcessor), &[0]);
         recorded.take(Outcome::Unwalkable, &[0]);
@@ -844,7 +847,7 @@ mod tests {
             thread::sleep(Duration::from_micros(10));
             CrossProcessInstant::now()
         });
-        let walks = [(2, 3), (8, 21), (22, 23), (30, 30)];
+        let walks = [(1, 1), (4, 10), (11, 11), (15, 15)];
         for (&time, (due, done)) in times.iter().zip(walks) {
             let since = (done, MissedReason::SamplerLate);
             subscribers.take_of_tick(&sample(time), (due, MissedReason::NotStopped), since);

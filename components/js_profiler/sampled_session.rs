@@ -152,7 +152,7 @@ mod tests {
     use std::num::NonZeroU32;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, mpsc};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use js_profiler_traits::activity::Activity;
     use js_profiler_traits::recording::MissedReason;
@@ -164,6 +164,7 @@ mod tests {
     use crate::sample::{FunctionStack, StackFrame};
     use crate::sampled_activity::SampledActivity;
     use crate::spidermonkey::{FrameKind, Position, Resource};
+    use crate::ticks::Ticks;
 
     const OURS: RealmId = RealmId(1);
     const OTHER: RealmId = RealmId(2);
@@ -345,7 +346,9 @@ mod tests {
                 full.fetch_add(1, Ordering::Relaxed);
             })
         };
-        let schedule = Schedule::new(NonZeroU32::new(interval).unwrap(), 0, false);
+        let ticks = Ticks::new(Instant::now(), Duration::from_millis(1));
+        let due = ticks.due(NonZeroU32::new(interval).unwrap());
+        let schedule = Schedule::new(due, 0, false);
         let options = SessionOptions {
             max_buffer_size,
             ..SessionOptions::every(Duration::from_millis(1))
@@ -458,12 +461,14 @@ mod tests {
 
     #[test]
     fn samples_due_before_a_tick_or_not_taken_are_missed() {
-        let (mut session, _) = session(10, 100);
-        assert!(session.subscriber.schedule.is_due_by(55));
-        session.subscriber.advance(55, MissedReason::SamplerLate);
+        let (mut session, _) = session(1, 100);
+        assert!(session.subscriber.schedule.is_due_by(5));
+        session.subscriber.advance(5, MissedReason::SamplerLate);
         assert_eq!(session.subscriber.counts.missed, 4);
+        session.subscriber.skip(7);
+        assert_eq!(session.subscriber.counts.missed, 6);
         take(&mut session, MISSED, &[], &[]);
-        assert_eq!(session.subscriber.counts.missed, 5);
+        assert_eq!(session.subscriber.counts.missed, 7);
         assert_eq!(session.builder.sample_count(), 0);
     }
 
@@ -473,7 +478,7 @@ mod tests {
             namespace_id: PipelineNamespaceId(1),
             index: Index::new(index).unwrap(),
         });
-        let (mut session, _) = session(10, 1);
+        let (mut session, _) = session(1, 1);
         assert!(!session.is_running_in(context));
         session.browsing_context = Some(context);
         assert!(session.is_running_in(context) && !session.is_running_in(other));
@@ -482,7 +487,7 @@ mod tests {
         session.subscriber.schedule.set_paused(false, 6);
         // A forced sample does not move its ticks.
         assert!(take(&mut session, Outcome::Idle, &[], &[]));
-        assert_eq!(session.subscriber.schedule.next_tick(), Some(10));
+        assert_eq!(session.subscriber.schedule.next_tick(), Some(7));
         assert!(!take(&mut session, MISSED, &[], &[]));
         assert!(!take(&mut session, Outcome::Unwalkable, &[], &[]));
         // The next sample finds the buffer full.

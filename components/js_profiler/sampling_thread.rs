@@ -352,7 +352,11 @@ impl Sampler {
     /// A schedule that begins now. The interval must be a multiple of the base interval.
     pub fn schedule(&self, interval: Duration, is_paused: bool) -> Schedule {
         let interval = self.ticks.in_base_intervals(interval);
-        Schedule::new(interval, self.ticks.at(Instant::now()), is_paused)
+        Schedule::new(
+            self.ticks.due(interval),
+            self.ticks.at(Instant::now()),
+            is_paused,
+        )
     }
 
     /// Starts a session of an event loop, and takes its first sample unless it is paused.

@@ -2,18 +2,18 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
-//! When the samples of a session or recording are due: at the ticks whose numbers are multiples of its interval, while it
-//! is running.
+//! When the samples of a session or recording are due: at the ticks that are for its interval, while it is running.
 
 use std::num::NonZeroU32;
 
 use malloc_size_of_derive::MallocSizeOf;
 
+use crate::ticks::DueTicks;
+
 /// The schedule of a session or recording. Ticks are counted in base intervals.
 #[derive(MallocSizeOf)]
 pub struct Schedule {
-    /// In base intervals.
-    interval: NonZeroU32,
+    due: DueTicks,
     /// The tick up to which all samples have been taken or missed.
     last_tick: u64,
     is_paused: bool,
@@ -21,20 +21,19 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule that is running or paused. The first sample is due after `current_tick`. `interval` is in base
-    /// intervals.
-    pub fn new(interval: NonZeroU32, current_tick: u64, is_paused: bool) -> Self {
+    /// A schedule that is running or paused. The first sample is due after `current_tick`.
+    pub fn new(due: DueTicks, current_tick: u64, is_paused: bool) -> Self {
         Self {
-            interval,
+            due,
             last_tick: current_tick,
             is_paused,
             has_ended: false,
         }
     }
 
-    /// The interval, in base intervals. It is the same whether or not the schedule is running.
+    /// The mean interval, in base intervals. It is the same whether or not the schedule is running.
     pub fn interval(&self) -> NonZeroU32 {
-        self.interval
+        self.due.interval()
     }
 
     /// Whether samples are taken at present.
@@ -64,9 +63,7 @@ impl Schedule {
 
     /// The first tick after `tick` at which a sample is due; `None` unless the schedule is running.
     pub fn next_tick_after(&self, tick: u64) -> Option<u64> {
-        let interval = u64::from(self.interval.get());
-        let is_running = self.is_running();
-        is_running.then(|| (tick + 1).next_multiple_of(interval))
+        self.is_running().then(|| self.due.next_after(tick))
     }
 
     /// Whether a sample is due when the schedule moves on to `tick`.
@@ -77,84 +74,113 @@ impl Schedule {
     /// Moves on to `tick`. Returns how many samples are missed, which are never taken later. These are all that
     /// became due, except for the last one.
     pub fn advance(&mut self, tick: u64) -> u64 {
-        let missed = self.miss_before(tick);
+        self.skip(tick).saturating_sub(1)
+    }
+
+    /// Moves on to `tick`, unless it is there. Returns how many samples became due, all of which are missed.
+    pub fn skip(&mut self, tick: u64) -> u64 {
+        let due = self.due_by(tick);
         if self.is_running() {
-            self.last_tick = tick;
+            self.last_tick = self.last_tick.max(tick);
         }
-        missed
+        due
     }
 
     /// The same, except that the last sample that became due by `tick` stays due.
     pub fn miss_before(&mut self, tick: u64) -> u64 {
-        if !self.is_running() {
-            return 0;
-        }
-        let interval = u64::from(self.interval.get());
-        let [last_due, last] = [tick, self.last_tick].map(|tick| tick / interval);
-        let missed = last_due.saturating_sub(last + 1);
+        let missed = self.due_by(tick).saturating_sub(1);
         if missed > 0 {
-            self.last_tick = last_due * interval - 1;
+            self.last_tick = self.due.last_by(tick) - 1;
         }
         missed
+    }
+
+    /// How many samples have become due by `tick`.
+    fn due_by(&self, tick: u64) -> u64 {
+        if !self.is_running() || tick <= self.last_tick {
+            return 0;
+        }
+        self.due.count(tick) - self.due.count(self.last_tick)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::time::{Duration, Instant};
 
-    fn schedule(interval: u32) -> Schedule {
-        Schedule::new(NonZeroU32::new(interval).unwrap(), 0, false)
+    use super::*;
+    use crate::ticks::Ticks;
+
+    /// A schedule with an interval of 10, and its first ticks.
+    fn schedule() -> (Schedule, [u64; 6]) {
+        let ticks = Ticks::new(Instant::now(), Duration::from_millis(1));
+        let due = ticks.due(NonZeroU32::new(10).unwrap());
+        let mut tick = 0;
+        let first = [(); 6].map(|()| {
+            tick = due.next_after(tick);
+            tick
+        });
+        (Schedule::new(due, 0, false), first)
     }
 
     #[test]
     fn a_late_tick_is_due_once_and_the_rest_are_missed() {
-        let mut schedule = schedule(10);
-        assert!(!schedule.is_due_by(9));
-        assert_eq!(schedule.advance(9), 0);
-        assert!(schedule.is_due_by(10) && !schedule.is_due_by(9));
-        assert_eq!(schedule.advance(10), 0);
-        assert!(!schedule.is_due_by(10), "it has been taken");
-        assert_eq!(schedule.next_tick(), Some(20));
-        assert!(schedule.is_due_by(55));
-        assert_eq!(schedule.advance(55), 3);
-        assert!(!schedule.is_due_by(55));
-        assert_eq!(schedule.next_tick(), Some(60));
-        assert_eq!(schedule.next_tick_after(71), Some(80));
+        let (mut schedule, due) = schedule();
+        assert!(!schedule.is_due_by(due[0] - 1));
+        assert_eq!(schedule.advance(due[0] - 1), 0);
+        assert!(schedule.is_due_by(due[0]) && !schedule.is_due_by(due[0] - 1));
+        assert_eq!(schedule.advance(due[0]), 0);
+        assert!(!schedule.is_due_by(due[0]), "it has been taken");
+        assert_eq!(schedule.next_tick(), Some(due[1]));
+        assert!(schedule.is_due_by(due[4]));
+        assert_eq!(schedule.advance(due[4]), 3);
+        assert!(!schedule.is_due_by(due[4]));
+        assert_eq!(schedule.next_tick(), Some(due[5]));
+        assert_eq!(schedule.next_tick_after(due[2]), Some(due[3]));
+    }
+
+    #[test]
+    fn what_is_skipped_is_missed_and_is_due_no_more() {
+        let (mut schedule, due) = schedule();
+        assert_eq!(schedule.skip(due[2]), 3);
+        assert_eq!(schedule.skip(due[1]), 0, "it has moved on");
+        assert!(!schedule.is_due_by(due[2]));
+        assert_eq!(schedule.next_tick(), Some(due[3]));
+        assert_eq!(schedule.advance(due[3]), 0);
     }
 
     #[test]
     fn what_is_missed_before_the_last_sample_that_is_due_leaves_that_one() {
-        for interval in [1, 10] {
-            let interval_of = u64::from(interval);
-            let mut schedule = schedule(interval);
-            assert_eq!(schedule.miss_before(interval_of - 1), 0);
-            assert_eq!(schedule.miss_before(interval_of), 0);
-            assert_eq!(schedule.next_tick(), Some(interval_of));
-            let late = 6 * interval_of - 1;
-            assert_eq!(schedule.miss_before(late), 4);
-            assert_eq!(schedule.next_tick(), Some(5 * interval_of));
-            assert_eq!(schedule.miss_before(late), 0, "they are counted once");
-            assert_eq!(schedule.advance(late), 0);
-            assert_eq!(schedule.next_tick(), Some(6 * interval_of));
-        }
+        let (mut schedule, due) = schedule();
+        assert_eq!(schedule.miss_before(due[0] - 1), 0);
+        assert_eq!(schedule.miss_before(due[0]), 0);
+        assert_eq!(schedule.next_tick(), Some(due[0]));
+        let late = due[5] - 1;
+        assert_eq!(schedule.miss_before(late), 4);
+        assert_eq!(schedule.next_tick(), Some(due[4]));
+        assert_eq!(schedule.miss_before(late), 0, "they are counted once");
+        assert_eq!(schedule.advance(late), 0);
+        assert_eq!(schedule.next_tick(), Some(due[5]));
     }
 
     #[test]
     fn nothing_is_due_or_missed_while_it_is_paused_or_after_it_has_ended() {
-        let mut schedule = schedule(10);
-        schedule.set_paused(true, 5);
+        let (mut schedule, due) = schedule();
+        schedule.set_paused(true, 1);
         assert_eq!(schedule.next_tick(), None);
-        assert!(!schedule.is_due_by(50));
-        assert_eq!((schedule.miss_before(50), schedule.advance(50)), (0, 0));
-        schedule.set_paused(false, 55);
-        assert_eq!(schedule.next_tick(), Some(60));
-        assert!(schedule.is_due_by(60));
-        assert_eq!(schedule.advance(60), 0);
+        assert!(!schedule.is_due_by(due[3]));
+        assert_eq!(
+            (schedule.miss_before(due[3]), schedule.advance(due[3])),
+            (0, 0)
+        );
+        schedule.set_paused(false, due[3]);
+        assert_eq!(schedule.next_tick(), Some(due[4]));
+        assert!(schedule.is_due_by(due[4]));
+        assert_eq!(schedule.advance(due[4]), 0);
         schedule.end();
-        schedule.set_paused(false, 60);
+        schedule.set_paused(false, due[4]);
         assert_eq!(schedule.next_tick(), None);
-        assert!(!schedule.is_due_by(100));
-        assert_eq!(schedule.advance(100), 0);
+        assert!(!schedule.is_due_by(due[5]));
+        assert_eq!(schedule.advance(due[5]), 0);
     }
 }

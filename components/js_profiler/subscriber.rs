@@ -91,6 +91,12 @@ impl Subscriber {
         self.miss(why, missed);
     }
 
+    /// Moves on to `tick`, unless it is there. All samples that were due by then are missed, because walks took so long.
+    pub fn skip(&mut self, tick: u64) {
+        let missed = self.schedule.skip(tick);
+        self.miss(MissedReason::LongWalks, missed);
+    }
+
     /// Whether a sample is missed. If it is, it is counted.
     pub fn misses(&mut self, sample: &Sample<'_>) -> bool {
         let Outcome::Missed(why) = sample.outcome else {

@@ -4,6 +4,8 @@
 
 //! The sessions and the recording of an event loop, which share its samples.
 
+use std::num::NonZeroU32;
+
 use js_profiler_traits::SessionId;
 use js_profiler_traits::recording::MissedReason;
 use malloc_size_of_derive::MallocSizeOf;
@@ -17,6 +19,7 @@ use crate::sampled_recording::SampledRecording;
 use crate::sampled_session::SampledSession;
 use crate::sampled_thread::Audience;
 use crate::schedule::Schedule;
+use crate::subscriber::Subscriber;
 
 /// All subscribers to the samples of one event loop.
 #[derive(Default, MallocSizeOf)]
@@ -151,14 +154,28 @@ impl Subscribers {
         self.take(sample, Occasion::Tick { tick, why_late })
     }
 
+    fn subscribers(&mut self) -> impl Iterator<Item = &mut Subscriber> {
+        let sessions = self.sessions.iter_mut();
+        let sessions = sessions.map(|session| &mut session.subscriber);
+        let recording = self.recording.as_mut();
+        sessions.chain(recording.map(|recording| &mut recording.subscriber))
+    }
+
     /// Counts all samples that were due by `tick` as missed, except for the last one of each, which stays due.
     pub fn miss_before(&mut self, tick: u64, why: MissedReason) {
-        for session in &mut self.sessions {
-            session.subscriber.miss_before(tick, why);
-        }
-        if let Some(recording) = &mut self.recording {
-            recording.subscriber.miss_before(tick, why);
-        }
+        self.subscribers()
+            .for_each(|subscriber| subscriber.miss_before(tick, why));
+    }
+
+    /// All miss the samples that are due up to this tick and were not taken, because walks took so long.
+    pub fn skip(&mut self, tick: u64) {
+        self.subscribers()
+            .for_each(|subscriber| subscriber.skip(tick));
+    }
+
+    /// The shortest interval, in base intervals.
+    pub fn shortest_interval(&self) -> Option<NonZeroU32> {
+        self.schedules().map(Schedule::interval).min()
     }
 
     /// Ends all, because they cannot go on. `functions` are those of the event loop.

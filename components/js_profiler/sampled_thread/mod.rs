@@ -25,8 +25,8 @@ use servo_base::cross_process_instant::CrossProcessInstant;
 
 use self::durations::{LONGEST_RUN, StopDurations};
 use self::last_stack::LastStack;
-use self::timed::{HORIZON, TimedWalk, TimedWalks};
-pub use self::timed::{MAX_TIMED_WALKS, WalkTimes};
+pub use self::timed::MAX_TIMED_WALKS;
+use self::timed::{Asked, HORIZON, TimedWalk, TimedWalks};
 pub use self::walk::{Audience, StackTaker};
 use self::walk::{FinishedWalk, LastPlaces, WalkRequest};
 use crate::description::SharedDescription;
@@ -259,8 +259,9 @@ impl SampledThread {
     }
 
     /// Asks the thread to walk its stack by itself at these times: at least two, and no more than
-    /// [`MAX_TIMED_WALKS`].
-    pub fn ask(&mut self, due: &[Instant], audience: &Audience) {
+    /// [`MAX_TIMED_WALKS`]. Their mean distance is `interval`. The thread does not walk at a time before which it has not
+    /// run for as long as it stood still.
+    pub fn ask(&mut self, due: &[Instant], interval: Duration, audience: &Audience) {
         let Some(thread) = self.thread else {
             return;
         };
@@ -279,7 +280,12 @@ impl SampledThread {
         let base = self.base_for(audience);
         let known = self.last.known_functions().clone();
         let places = self.places.of(self.last.length());
-        if let Err(error) = timed.ask(due, known, base, places, audience) {
+        let asked = Asked {
+            due,
+            interval,
+            runs_until: self.durations.runs_until(),
+        };
+        if let Err(error) = timed.ask(asked, known, base, places, audience) {
             // The next attempt to stop the thread finds out what is wrong.
             debug!("{:?}: no timed walks: {error}", self.event_loop);
             self.stops_in_time = false;
@@ -287,12 +293,13 @@ impl SampledThread {
         self.timed = Some(timed);
     }
 
-    /// Calls `take` for each walk that the thread has done by itself: with its times, the sample, and the reason why other
-    /// walks have not been done. The thread does none of these later. Returns when the last of all these walks was to be
-    /// done, and that reason; `None` if no walks were asked for.
+    /// Calls `take` for each walk that the thread has done by itself: with the time for which it was asked and that before
+    /// it, the sample, and the reason why other walks have not been done. For a walk that the thread has skipped, because it
+    /// had not run for as long as it stood still, there is only the time for which it was asked. The thread does none of
+    /// these walks later. Returns when the last of them was to be done, and that reason; `None` if no walks were asked for.
     pub fn collect(
         &mut self,
-        mut take: impl FnMut(WalkTimes, &Sample<'_>, MissedReason),
+        mut take: impl FnMut(Instant, Option<(Instant, &Sample<'_>, MissedReason)>),
     ) -> Option<(Instant, MissedReason)> {
         let mut timed = self.timed.take_if(|timed| timed.until().is_some())?;
         // The walks that come late are left out. The samples for them are taken or missed at the next tick.
@@ -307,12 +314,10 @@ impl SampledThread {
         let why_not_done = self.why_not_stopped();
         for walk in walks {
             if let Some((done, finished)) = walk.finished {
-                let times = WalkTimes {
-                    due: walk.due,
-                    done,
-                };
                 let sample = self.sample(&finished, &walk.buffer);
-                take(times, &sample, why_not_done);
+                take(walk.due, Some((done, &sample, why_not_done)));
+            } else if walk.is_skipped {
+                take(walk.due, None);
             }
         }
         self.timed = Some(timed);

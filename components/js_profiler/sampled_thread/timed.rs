@@ -16,6 +16,7 @@ use js_profiler_traits::activity::SharedActivity;
 use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
+use super::durations::LONGEST_RUN;
 use super::walk::{Audience, FinishedWalk, LastPlaces, WalkRequest};
 use crate::spidermonkey::{
     FramePlace, KnownFunctions, NativeCode, NeededLines, SampledContext, StackBuffer, Unwinder,
@@ -27,9 +28,9 @@ use crate::stop::{StopError, StopTimers, Stopped, Task, Thread};
 pub const MAX_TIMED_WALKS: usize = 4;
 
 /// No walk is requested that is due later than this, because a thread that becomes idle is disturbed until then. Two ticks
-/// of an interval of 10 ms always come before it. Without timers such a sample is late whenever the sampling thread gets
-/// no processor at once.
-pub const HORIZON: Duration = Duration::from_millis(25);
+/// of an interval of 10 ms come before it, but for one in fifty. Without timers such a sample is late whenever the sampling
+/// thread gets no processor at once.
+pub const HORIZON: Duration = Duration::from_millis(40);
 
 /// Walks that are at least this far apart find the processor's caches cold. For others, a prefetch takes longer than what
 /// it saves.
@@ -50,23 +51,27 @@ impl MallocSizeOf for TimedWalks {
     }
 }
 
-/// When a walk was to be done, and when it was done.
-#[derive(Clone, Copy)]
-pub struct WalkTimes {
-    /// The time for which it was asked.
-    pub due: Instant,
-    /// The time before the walk. It may be much later: a process may be stopped as a whole.
-    pub done: Instant,
-}
-
 /// A walk that was asked for.
 pub struct TimedWalk {
     /// The time at which it was to be done.
     pub due: Instant,
     /// The frames, once it is done.
     pub buffer: StackBuffer,
-    /// The time before the walk, and its result. `None` until the thread has done it.
+    /// The time before the walk, which may be much later than that for which it was asked, and its result. `None` until the
+    /// thread has done it.
     pub finished: Option<(Instant, FinishedWalk)>,
+    /// Whether the thread has left it out, because it had not run for as long as it stood still.
+    pub is_skipped: bool,
+}
+
+/// The times at which walks are asked for.
+pub struct Asked<'a> {
+    /// At least two, and no more than [`MAX_TIMED_WALKS`].
+    pub due: &'a [Instant],
+    /// Their mean distance.
+    pub interval: Duration,
+    /// The thread must not stand still before this.
+    pub runs_until: Instant,
 }
 
 impl TimedWalk {
@@ -75,12 +80,13 @@ impl TimedWalk {
             due: Instant::now(),
             buffer: StackBuffer::new(),
             finished: None,
+            is_skipped: false,
         }
     }
 
     /// Whether it is due and has not been done.
     pub fn is_late(&self) -> bool {
-        self.finished.is_none() && self.due <= Instant::now()
+        self.finished.is_none() && !self.is_skipped && self.due <= Instant::now()
     }
 }
 
@@ -102,6 +108,8 @@ struct ThreadSide {
     walks: Vec<TimedWalk>,
     /// The number of walks that are asked for, which are the first ones.
     count: usize,
+    /// The thread must not stand still before this.
+    runs_until: Instant,
 }
 
 impl ThreadSide {
@@ -136,6 +144,10 @@ impl Task for ThreadSide {
         let Some(walk) = asked.iter_mut().rfind(|walk| walk.due <= now) else {
             return;
         };
+        if walk.due < self.runs_until {
+            walk.is_skipped |= walk.finished.is_none();
+            return;
+        }
         let Some(known) = self.known.as_deref().filter(|_| walk.finished.is_none()) else {
             return;
         };
@@ -150,6 +162,7 @@ impl Task for ThreadSide {
         self.places.follow(&finished, &walk.buffer);
         self.base = walk.buffer.number();
         walk.finished = Some((now, finished));
+        self.runs_until = Instant::now() + finished.duration.min(LONGEST_RUN);
     }
 }
 
@@ -176,6 +189,7 @@ impl TimedWalks {
             places: LastPlaces::default(),
             walks,
             count: 0,
+            runs_until: Instant::now(),
         };
         Ok(Self {
             memory: side.memory(),
@@ -189,7 +203,7 @@ impl TimedWalks {
         self.stops.is_armed().then_some(self.until)
     }
 
-    /// Asks the thread to walk its stack at these times: at least two, and no more than [`MAX_TIMED_WALKS`].
+    /// Asks the thread to walk its stack at these times.
     /// `base` is the walk that has found the last known stack, if it was for the same audience. `places` are the frames of
     /// that stack.
     ///
@@ -198,16 +212,18 @@ impl TimedWalks {
     /// If the thread cannot be told, because the signal's handler was replaced or a timer cannot be set.
     pub fn ask(
         &mut self,
-        due: &[Instant],
+        asked: Asked<'_>,
         known: Arc<KnownFunctions>,
         base: Option<WalkNumber>,
         places: &[FramePlace],
         audience: &Audience,
     ) -> Result<(), StopError> {
-        let [.., last_but_one, last] = due else {
-            panic!("fewer than two times");
-        };
-        let interval = *last - *last_but_one;
+        let Asked {
+            due,
+            interval,
+            runs_until,
+        } = asked;
+        let last = due.last().expect("there are at least two times");
         // The last walk may be this late.
         self.until = *last + interval / 2;
         let side = self.stops.disarm();
@@ -216,10 +232,12 @@ impl TimedWalks {
         side.base = base;
         side.places.set(places);
         side.count = due.len();
+        side.runs_until = runs_until;
         side.unwinder.prepare(NativeCode::current());
         for (walk, &due) in side.walks.iter_mut().zip(due) {
             walk.due = due;
             walk.finished = None;
+            walk.is_skipped = false;
             audience.apply(&mut walk.buffer);
             side.places.make_room(&walk.buffer);
         }
