@@ -279,38 +279,44 @@ class AccuracyTest(unittest.TestCase):
 
     def test_spacing(self):
         apart = accuracy.spacing([10.0 * n for n in range(100)], 10, 1000)
-        self.assertEqual((apart.median, apart.percentile_99), (10, 10))
+        self.assertEqual((apart.mean, apart.percentile_99), (10, 10))
         self.assertAlmostEqual(apart.missing, 0)
         # One of a hundred comes a whole interval late, and one never.
         late = [10.0 * n + (10 if n > 50 else 0) for n in range(99)]
         apart = accuracy.spacing(late, 10, 1000)
-        self.assertEqual(apart.median, 10)
+        self.assertAlmostEqual(apart.mean, 990 / 98)
         self.assertGreater(apart.percentile_99, 11)
         self.assertAlmostEqual(apart.missing, 1)
-        self.assertEqual(accuracy.spacing([1, 2], 10, 1000).median, float("inf"))
+        self.assertEqual(accuracy.spacing([1, 2], 10, 1000).mean, float("inf"))
 
     def test_busy_programs(self):
         even = [10.0 * n for n in range(100)]
         text, missed = self.busy(even)
         self.assertEqual(missed, [])
-        self.assertIn("loop       10 ms      100    100.00       10.00     10.00        0.00", text.split("\n"))
+        self.assertIn("loop       10 ms      100    100.00     10.00     10.00        0.00", text.split("\n"))
         text, missed = self.busy(even, wrong=1)
         self.assertEqual(missed, ["loop at 10 ms: 99.00 % of the samples right, fewer than 99.5 %"])
         self.assertIn("wrong in loop at 10 ms: 1 samples, as (no stack)", text)
-        slow = [10.2 * n for n in range(98)]
+        slow = [10.3 * n for n in range(97)]
         self.assertEqual(
             self.busy(slow)[1],
             [
-                "loop at 10 ms: median spacing 10.20 ms, not within 1 % of the interval",
-                "loop at 10 ms: 2.00 % of the samples missing, more than 1 %",
+                "loop at 10 ms: mean spacing 10.30 ms, not within 2 % of the interval",
+                "loop at 10 ms: 3.00 % of the samples missing, more than 1 %",
             ],
+        )
+        uneven = [n * 10.0 + (n % 10 == 9) * 8 - (n % 10 == 1) * 8 for n in range(100)]
+        self.assertEqual(self.busy(uneven)[1], [])
+        rare = [n * 9.0 if n < 50 else 90 + n * 9.0 for n in range(100)]
+        self.assertEqual(
+            self.busy(rare)[1], ["loop at 10 ms: 99th percentile of the spacing 98.10 ms, more than 3.5 intervals"]
         )
         noise = Measurement(load=2.5).noise()
         run = {"name": "loop", "interval": 10, "milliseconds": 1000, "timestamps": slow, "wrong": {"a": 1}}
         self.assertEqual(
             accuracy.report_busy({"busy": [run]}, noise)[1],
             [
-                "loop at 10 ms: 98.98 % of the samples right, fewer than 99.5 %",
+                "loop at 10 ms: 98.97 % of the samples right, fewer than 99.5 %",
                 "loop at 10 ms: too noisy: the load of the machine was 2.50, of which about 1 was our own",
             ],
         )

@@ -116,11 +116,10 @@ const LONG_KINDS = [inlining, generating, catching];
 var finished = false;
 var result = 0;
 
-// Calls differ in their length, because calls of 1 ms could be in step with the samples for a second or more.
 function run(kind) {
   const end = performance.now() + (LONG_KINDS.includes(kind) ? LONG_DURATION : DURATION);
   while (performance.now() < end) {
-    result ^= kind(2_000 * (5 + Math.floor(Math.random() * 11)));
+    result ^= kind(20_000);
   }
 }
 
