@@ -869,8 +869,8 @@ mod tests {
         let last = last.last().unwrap();
         assert!(last.counts.taken >= taken);
         let missed: u32 = last.missed.iter().map(|missed| missed.samples).sum();
-        // Of the ticks in 200 ms, the last one may still have been met.
-        assert!(missed >= 190, "{:?} {:?}", last.counts, last.missed);
+        // In 200 ms there are some 200 ticks.
+        assert!(missed >= 150, "{:?} {:?}", last.counts, last.missed);
         assert!(last.counts.missed >= u64::from(missed));
         let is_late = |missed: &RecordedMissed| missed.why == MissedReason::SamplerLate;
         assert!(last.missed.iter().all(is_late), "{:?}", last.missed);

@@ -493,9 +493,9 @@ impl Case {
 /// Reports more samples than ticks: then something other than the clock has caused samples.
 fn extra_samples(trace: &Trace) -> Option<String> {
     let (first, last) = (trace.samples.first()?, trace.samples.last()?);
-    // The thread may have stopped late for the first sample and immediately for the last one, and the grid of ticks moves
-    // by ten intervals. A tick that the thread did not stop for gives no sample later.
-    let most = (last.timestamp - first.timestamp) / INTERVAL * 1.05 + 12.;
+    // The thread may have stopped late for the first sample and immediately for the last one, and the number of ticks in a time
+    // varies by some seven. A tick that the thread did not stop for gives no sample later.
+    let most = (last.timestamp - first.timestamp) / INTERVAL * 1.02 + 30.;
     let count = trace.samples.len();
     (count as f64 > most).then(|| {
         format!(

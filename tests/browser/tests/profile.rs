@@ -579,8 +579,8 @@ fn a_stretch_in_which_nothing_was_sampled_is_missed_with_its_reason() {
         .map(|missed| missed.samples)
         .sum();
     assert!(late >= LEAST, "{:?}", page.missed());
-    // Ticks are a millisecond apart on the average. For some seconds at a time they may be nearer by a hundredth.
-    let most = 1.01 * (longest.end - longest.start) + 1.;
+    // Ticks are a millisecond apart on the average. Their number varies by some 7.
+    let most = longest.end - longest.start + 40.;
     assert!(f64::from(samples) <= most, "{:?}", page.missed());
     let is_inside = |time: f64| longest.start < time && time < longest.end;
     assert!(!page.samples().iter().any(|sample| is_inside(sample.time)));

@@ -25,21 +25,11 @@ fn each_of_two_profilers_has_its_own_samples_and_frames() {
         )
         .assert_hold(trace);
     }
-    // The intervals of 5 and 20 ms are aligned, so a sample is taken for both. A busy machine misses more of the
-    // short ones, so their ratio may be below four. Or it happens to miss more of the common ones: then their number is within
-    // five standard deviations of a quarter.
-    let times = |trace: &Trace| -> Vec<f64> {
-        let samples = trace.samples_between(start, end);
-        samples.map(|sample| sample.timestamp).collect()
-    };
-    let (often_times, seldom_times) = (times(&often), times(&seldom));
-    for time in &seldom_times {
-        assert!(
-            often_times.contains(time),
-            "only one has a sample at {time}"
-        );
-    }
-    let [often_count, seldom_count] = [&often_times, &seldom_times].map(|times| times.len() as f64);
+    // The intervals are 5 and 20 ms, and each has ticks of its own. A busy machine misses more of the short ones, so their ratio
+    // may be below four. Or it happens to miss more of the others: then their number is within five standard deviations of a
+    // quarter.
+    let times = |trace: &Trace| trace.samples_between(start, end).count();
+    let [often_count, seldom_count] = [&often, &seldom].map(|trace| times(trace) as f64);
     let least = often_count / 4. - 5. * (often_count * 0.25 * 0.75).sqrt();
     assert!(
         often_count > seldom_count && seldom_count >= least,
