@@ -104,30 +104,14 @@ const splits = [];
         return new Function(`return function ${name}(x) { ${body} return x; };`)();
     }
 
-    // On a quiet machine all calls of a function take the same time. If they repeated at one period, the ticks could meet
-    // the same few places of it again and again, and the shares of samples would not be those of the time.
-    function inRandomOrder(calls) {
-        for (let i = calls.length - 1; i > 0; i--) {
-            const other = Math.floor(Math.random() * (i + 1));
-            [calls[i], calls[other]] = [calls[other], calls[i]];
-        }
-        return calls;
-    }
-
-    // Each of the functions 50 times.
-    function repeated(...functions) {
-        return Array.from({ length: 50 }, () => functions).flat();
-    }
-
     const largeSeventy = makeLarge("largeSeventy", 3500);
     const largeThirty = makeLarge("largeThirty", 1500);
-    const two = repeated(largeSeventy, largeThirty);
     splits.push({
         name: "70/30 called",
         shares: { largeSeventy: 70, largeThirty: 30 },
         run: function runLargeTwo(x) {
-            for (const call of inRandomOrder(two)) {
-                x = call(x);
+            for (let i = 0; i < 50; i++) {
+                x = largeThirty(largeSeventy(x));
             }
             return x;
         },
@@ -136,13 +120,12 @@ const splits = [];
     const largeFifty = makeLarge("largeFifty", 2500);
     const largeThirtyOfThree = makeLarge("largeThirtyOfThree", 1500);
     const largeTwenty = makeLarge("largeTwenty", 1000);
-    const three = repeated(largeFifty, largeThirtyOfThree, largeTwenty);
     splits.push({
         name: "50/30/20 called",
         shares: { largeFifty: 50, largeThirtyOfThree: 30, largeTwenty: 20 },
         run: function runLargeThree(x) {
-            for (const call of inRandomOrder(three)) {
-                x = call(x);
+            for (let i = 0; i < 50; i++) {
+                x = largeTwenty(largeThirtyOfThree(largeFifty(x)));
             }
             return x;
         },
