@@ -16,7 +16,7 @@ from .measurement import Measurement, finish, measure
 
 # In %.
 LEAST_RIGHT = 99.5
-# Samples come at random distances. One in a hundred is longer than 2.9 intervals: see ticks.rs in components/js_profiler.
+# Samples come at random distances. One in a hundred is longer than 2.9 intervals: see js_profiler `ticks.rs`.
 MOST_OFF_MEAN = 2.0
 MOST_99TH = 3.5
 MOST_MISSING = 1.0
