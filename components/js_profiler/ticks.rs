@@ -373,7 +373,7 @@ mod tests {
 
     /// The table of docs/performance.md. With independent samples it would have 95 % everywhere.
     #[test]
-    #[ignore = "takes minutes"]
+    #[ignore = "By hand: 20,000 recordings of each program"]
     fn shares_lie_in_the_intervals_of_independent_samples() {
         for base_intervals in [1, 10] {
             let mut least = [100_f64; 2];

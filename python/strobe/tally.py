@@ -14,7 +14,12 @@ CARGO_RESULT = re.compile(r"^test result: \S+ (\d+) passed; (\d+) failed;")
 CARGO_FAILURE = re.compile(r"^test (.+) \.\.\. FAILED")
 CARGO_IGNORED = re.compile(r"^test (.+) \.\.\. ignored(?:, (.*))?$")
 # Why a test is ignored that is no test by itself: others run it in a process of its own, or people run it by hand.
-HELPERS = ("A process of other tests", "writes into docs/", "By hand: Servo loses the end of responses")
+HELPERS = (
+    "A process of other tests",
+    "writes into docs/",
+    "By hand: Servo loses the end of responses",
+    "By hand: 20,000 recordings of each program",
+)
 # What the test runner repeats of a test that failed, and the beginning of a panic in it.
 CARGO_OUTPUT = re.compile(r"^---- (.+) stdout ----$")
 CARGO_PANIC = re.compile(r"^thread '.*' (?:\(\d+\) )?panicked at (.+):$")
