@@ -350,7 +350,8 @@ mod tests {
             assert_eq!(event_loop.memory(), 0);
             assert_eq!(first.finish(), Err(Failure::TimedOut));
             held.let_go_on();
-            // The session that began late is there.
+            // The session that began late is there, and has its first sample.
+            sampling_thread.ask(|_| ());
             let trace = late.finish().unwrap();
             assert!(!trace.samples.is_empty());
             assert_ne!(event_loop.memory(), 0);
