@@ -371,7 +371,7 @@ mod tests {
         100. * f64::from(within) / f64::from(RECORDINGS)
     }
 
-    /// The table of docs/performance.md. With independent samples it would have 95 % everywhere.
+    /// The table of docs/performance.md.
     #[test]
     #[ignore = "By hand: 20,000 recordings of each program"]
     fn shares_lie_in_the_intervals_of_independent_samples() {
