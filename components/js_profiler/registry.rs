@@ -712,6 +712,15 @@ mod tests {
             }
         }
 
+        /// How many samples were taken by the last chunk that has come; 0 if none has come since the last call.
+        fn last_taken(&self) -> u64 {
+            let mut taken = 0;
+            while let Ok(Report::Chunk(chunk)) = self.reports.try_recv() {
+                taken = chunk.counts.taken;
+            }
+            taken
+        }
+
         fn stop(&self, number: u64) -> Vec<Chunk> {
             self.serve(Request::Stop(RecordingId(number)));
             let mut chunks = Vec::new();
@@ -776,10 +785,7 @@ mod tests {
         let recorder = Recorder::start(1, Selection::All);
         recorder.wait_for_samples_of(&[&event_loop]);
         drop(event_loop);
-        let mut taken = 0;
-        while let Ok(Report::Chunk(chunk)) = recorder.reports.try_recv() {
-            taken = chunk.counts.taken;
-        }
+        let taken = recorder.last_taken();
         assert_ne!(
             taken, 0,
             "the last chunk has come when the event loop has ended"
@@ -852,10 +858,7 @@ mod tests {
         let recorder = Recorder::start(1, Selection::All);
         recorder.wait_for_samples_of(&[&event_loop]);
         let held = Held::sampling_thread(&sampling_thread_of(event_loop.id).unwrap());
-        let mut taken = 0;
-        while let Ok(Report::Chunk(chunk)) = recorder.reports.try_recv() {
-            taken = chunk.counts.taken;
-        }
+        let taken = recorder.last_taken();
         thread::sleep(Duration::from_millis(200));
         let last = thread::scope(|scope| {
             let stop = scope.spawn(|| recorder.stop(1));

@@ -345,8 +345,14 @@ impl Sampler {
 
     /// The event loop with this id; `None` if it has not joined, or has left.
     pub fn event_loop(&mut self, id: EventLoopId) -> Option<&mut SampledLoop> {
+        self.event_loop_and_ticks(id)
+            .map(|(event_loop, _)| event_loop)
+    }
+
+    fn event_loop_and_ticks(&mut self, id: EventLoopId) -> Option<(&mut SampledLoop, &Ticks)> {
         let mut event_loops = self.event_loops.iter_mut();
-        event_loops.find(|event_loop| event_loop.id == id)
+        let event_loop = event_loops.find(|other| other.id == id)?;
+        Some((event_loop, &self.ticks))
     }
 
     /// A schedule that begins now. The interval must be a multiple of the base interval.
@@ -377,17 +383,17 @@ impl Sampler {
         interval: Duration,
     ) {
         let schedule = self.schedule(interval, false);
-        let mut event_loops = self.event_loops.iter_mut();
-        if let Some(event_loop) = event_loops.find(|other| other.id == event_loop) {
-            event_loop.record(options, schedule, &self.ticks);
+        if let Some((event_loop, ticks)) = self.event_loop_and_ticks(event_loop) {
+            event_loop.record(options, schedule, ticks);
         }
     }
 
     /// Ends the recording of an event loop: see [`SampledLoop::end_recording`].
     pub fn end_recording(&mut self, event_loop: EventLoopId) -> Vec<u32> {
-        let mut event_loops = self.event_loops.iter_mut();
-        let event_loop = event_loops.find(|other| other.id == event_loop);
-        event_loop.map_or_else(Vec::new, |event_loop| event_loop.end_recording(&self.ticks))
+        let found = self.event_loop_and_ticks(event_loop);
+        found.map_or_else(Vec::new, |(event_loop, ticks)| {
+            event_loop.end_recording(ticks)
+        })
     }
 
     /// Pauses a session or lets it go on.

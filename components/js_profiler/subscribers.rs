@@ -143,15 +143,12 @@ impl Subscribers {
         (tick, why_before): (u64, MissedReason),
         (done, why_since): (u64, MissedReason),
     ) -> usize {
-        let is_late = self.next_tick_after(tick).is_some_and(|next| next <= done);
-        let (tick, why_late) = match is_late {
-            false => (tick, why_before),
-            true => {
-                self.miss_before(tick, why_before);
-                (done, why_since)
-            },
+        self.miss_before(tick, why_before);
+        let occasion = Occasion::Tick {
+            tick: done,
+            why_late: why_since,
         };
-        self.take(sample, Occasion::Tick { tick, why_late })
+        self.take(sample, occasion)
     }
 
     fn subscribers(&mut self) -> impl Iterator<Item = &mut Subscriber> {

@@ -242,6 +242,8 @@ impl DueTicks {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
 
     fn ticks(base: Duration) -> (Instant, Ticks) {
@@ -315,6 +317,26 @@ mod tests {
     /// Of how many recordings a share is taken.
     const RECORDINGS: u64 = 400;
 
+    /// The share of the samples at times, in milliseconds, that are inside: that of one recording after the other.
+    fn shares(
+        base_intervals: u32,
+        samples: u32,
+        is_inside: impl Fn(f64) -> bool,
+    ) -> impl Iterator<Item = f64> {
+        let (epoch, ticks) = ticks(Duration::from_millis(1));
+        let due = ticks.due(interval(base_intervals));
+        let mut tick = 0;
+        iter::repeat_with(move || {
+            let mut inside = 0_u32;
+            for _ in 0..samples {
+                tick = due.next_after(tick);
+                let time = (ticks.instant(tick) - epoch).as_secs_f64() * 1_000.;
+                inside += u32::from(is_inside(time));
+            }
+            f64::from(inside) / f64::from(samples)
+        })
+    }
+
     /// A program does one thing for a part of its period. Its share varies from recording to recording at most as much as
     /// with independent samples, whatever the period.
     #[test]
@@ -324,20 +346,12 @@ mod tests {
                 // From 0.2 to 40 ms.
                 let period = 0.2 * 200_f64.powf(f64::from(step) / 24.);
                 for part in [0.25, 0.5] {
-                    let (epoch, ticks) = ticks(Duration::from_millis(1));
-                    let due = ticks.due(interval(base_intervals));
-                    let mut tick = 0;
-                    let mut squares = 0.;
-                    for _ in 0..RECORDINGS {
-                        let mut inside = 0;
-                        for _ in 0..samples {
-                            tick = due.next_after(tick);
-                            let time = (ticks.instant(tick) - epoch).as_secs_f64() * 1_000.;
-                            inside += u32::from((time / period).fract() < part);
-                        }
-                        squares += (f64::from(inside) / f64::from(samples) - part).powi(2);
-                    }
-                    let variance = squares / RECORDINGS as f64;
+                    let is_inside = |time: f64| (time / period).fract() < part;
+                    let shares = shares(base_intervals, samples, is_inside);
+                    let squares = shares
+                        .take(RECORDINGS as usize)
+                        .map(|share| (share - part).powi(2));
+                    let variance = squares.sum::<f64>() / RECORDINGS as f64;
                     let independent = part * (1. - part) / f64::from(samples);
                     // Four standard errors of a variance of so many recordings.
                     let most = MOST_VARIANCE * (1. + 4. * (2. / RECORDINGS as f64).sqrt());
@@ -352,27 +366,17 @@ mod tests {
     }
 
     /// How many samples a recording has: 2 s at 1 ms, or 20 s at 10 ms.
-    const SAMPLES: u64 = 2_000;
+    const SAMPLES: u32 = 2_000;
 
     /// How many recordings have a share within the 95 % interval of independent samples, in percent.
     fn within(base_intervals: u32, truth: f64, is_inside: impl Fn(f64) -> bool) -> f64 {
-        const RECORDINGS: u32 = 10_000;
-        let (epoch, ticks) = ticks(Duration::from_millis(1));
-        let due = ticks.due(interval(base_intervals));
-        let samples = SAMPLES as f64;
-        let most = 1.96 * (truth * (1. - truth) / samples).sqrt();
-        let mut tick = 0;
-        let mut within = 0_u32;
-        for _ in 0..RECORDINGS {
-            let mut inside = 0_u32;
-            for _ in 0..SAMPLES {
-                tick = due.next_after(tick);
-                let time = (ticks.instant(tick) - epoch).as_secs_f64() * 1_000.;
-                inside += u32::from(is_inside(time));
-            }
-            within += u32::from((f64::from(inside) / samples - truth).abs() <= most);
-        }
-        100. * f64::from(within) / f64::from(RECORDINGS)
+        const RECORDINGS: usize = 10_000;
+        let most = 1.96 * (truth * (1. - truth) / f64::from(SAMPLES)).sqrt();
+        let within = shares(base_intervals, SAMPLES, is_inside)
+            .take(RECORDINGS)
+            .filter(|share| (share - truth).abs() <= most)
+            .count();
+        100. * within as f64 / RECORDINGS as f64
     }
 
     /// The table of docs/performance.md.

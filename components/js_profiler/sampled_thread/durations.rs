@@ -20,6 +20,11 @@ const SIGNIFICANT_FIGURES: u8 = 2;
 /// (`STROBE_MOST_WORK`). What seems to take longer was interrupted: the thread got no processor, or its process was stopped.
 pub const LONGEST_RUN: Duration = Duration::from_millis(50);
 
+/// For how long a thread has to run after a walk that took so long.
+pub fn run_after(walk: Duration) -> Duration {
+    walk.min(LONGEST_RUN)
+}
+
 /// A histogram of the times that an event loop's thread spent on samples, from the first to the last
 /// instruction of ours on that thread. The time in which the kernel delivers the signal and returns from it
 /// is not included.
@@ -58,7 +63,7 @@ impl StopDurations {
     /// Notes that the thread had stood still for `duration` when it ran again at `end`. Stops are recorded in their
     /// order, but maybe much later.
     pub fn record(&mut self, end: Instant, duration: Duration) {
-        let of_walk = duration.min(LONGEST_RUN);
+        let of_walk = run_after(duration);
         if end > self.runs_until {
             self.begin = end.checked_sub(of_walk).unwrap_or(end);
         }

@@ -16,7 +16,7 @@ use js_profiler_traits::activity::SharedActivity;
 use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
-use super::durations::LONGEST_RUN;
+use super::durations::run_after;
 use super::walk::{Audience, FinishedWalk, LastPlaces, WalkRequest};
 use crate::spidermonkey::{
     FramePlace, KnownFunctions, NativeCode, NeededLines, SampledContext, StackBuffer, Unwinder,
@@ -162,7 +162,7 @@ impl Task for ThreadSide {
         self.places.follow(&finished, &walk.buffer);
         self.base = walk.buffer.number();
         walk.finished = Some((now, finished));
-        self.runs_until = Instant::now() + finished.duration.min(LONGEST_RUN);
+        self.runs_until = Instant::now() + run_after(finished.duration);
     }
 }
 
