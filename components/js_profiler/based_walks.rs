@@ -13,9 +13,7 @@ use js_profiler_traits::RealmId;
 
 use crate::found_stack::{FoundFrame, FoundStack, learn};
 use crate::spidermonkey::test_context::{TestContext, on_pause};
-use crate::spidermonkey::{
-    FramePlace, KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkOutcome,
-};
+use crate::spidermonkey::{KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkOutcome};
 use crate::stop::Thread;
 use crate::stop::tests::EVENT_LOOPS;
 
@@ -54,8 +52,7 @@ struct Walks {
     based: StackBuffer,
     whole: StackBuffer,
     stack: FoundStack,
-    places: Vec<FramePlace>,
-    /// How many frames have had another function than a frame that looked the same in the stack before.
+    /// How many frames have had another function than the frame at the same depth of the stack before.
     replaced: usize,
 }
 
@@ -75,7 +72,6 @@ impl Walks {
             whole: buffer(),
             stack: FoundStack::with_room_for(&based),
             based,
-            places: Vec::new(),
             replaced: 0,
         }
     }
@@ -86,8 +82,8 @@ impl Walks {
         let (based, whole, base) = (&mut self.based, &mut self.whole, self.stack.number);
         let outcomes = self.thread.while_stopped(|stopped| {
             [
-                context.walk(stopped, unwinder, based, known, base).0,
-                context.walk(stopped, unwinder, whole, &nothing, None).0,
+                context.walk(stopped, unwinder, based, known, base),
+                context.walk(stopped, unwinder, whole, &nothing, None),
             ]
         });
         assert_eq!(outcomes.unwrap(), [WalkOutcome::Stack; 2]);
@@ -97,18 +93,8 @@ impl Walks {
             .map(|frame| FoundFrame::new(&frame, &nothing))
             .collect();
         assert_eq!(self.stack.frames, found);
-        let places: Vec<_> = based.places().collect();
-        assert!(whole.places().eq(places.iter().copied()));
-
-        let both = places.windows(2).zip(self.places.windows(2)).enumerate();
-        self.replaced += both
-            .filter(|(at, (now, before))| {
-                now[0] == before[0]
-                    && now[1].return_address == before[1].return_address
-                    && self.stack.frames[*at].key != self.stack.before[*at].key
-            })
-            .count();
-        self.places = places;
+        let both = self.stack.frames.iter().zip(&self.stack.before);
+        self.replaced += both.filter(|(now, before)| now.key != before.key).count();
         let seen = self.stack.frames.iter();
         learn(
             &mut self.known,

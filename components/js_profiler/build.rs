@@ -13,9 +13,8 @@ use bindgen::callbacks::{DeriveInfo, EnumVariantValue, ParseCallbacks};
 // Reading the variable makes Cargo rebuild this script in every checkout: see the generated .cargo/config.toml.
 const _: Option<&str> = option_env!("STROBE_CHECKOUT");
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 5] = [
     "code_tables.cpp",
-    "kept_frames.cpp",
     "natives.cpp",
     "script_sources.cpp",
     "trace_objects.cpp",

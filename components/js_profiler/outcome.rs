@@ -13,10 +13,9 @@ pub enum Outcome {
     Stack,
     /// No JavaScript was running.
     Idle,
-    /// Garbage was being collected. The stack is the part of the last walked one that is still there.
+    /// Garbage was being collected, which was changing what a walk needs. There is no stack.
     Collecting,
-    /// JavaScript was running, but its stack could not be walked. The stack is the part of the last walked
-    /// one that is still there.
+    /// JavaScript was running, but its stack could not be walked. There is no stack.
     Unwalkable,
     /// There is no sample, for this reason: the thread did not stop, or nothing is known of its stack.
     Missed(MissedReason),

@@ -56,7 +56,7 @@ impl SampledActivity {
                 Marker::Script,
                 leaf.map_or(Beneficiary::Unknown, Beneficiary::Realm),
             ),
-            // The part that is left of the last stack does not say which function was called after it.
+            // It is not known which function was running.
             _ if outcome == Outcome::Unwalkable => sampled(Marker::Script, Beneficiary::Unknown),
             Some(marker) => sampled(marker, document),
             None => None,

@@ -794,20 +794,20 @@ mod tests {
         assert!(is_due_at(&mut recorded, 4));
         recorded.take(Outcome::Idle, &[0]);
         recorded.take(Outcome::Missed(MissedReason::NoProcessor), &[0]);
-        recorded.take(Outcome::Unwalkable, &[0]);
         recorded.take(Outcome::Unwalkable, &[]);
-        recorded.take(Outcome::Collecting, &[0]);
+        recorded.take(Outcome::Stack, &[0]);
+        recorded.take(Outcome::Collecting, &[]);
         let whole = recorded.finish();
         let activities: Vec<_> = whole.samples.iter().map(|(_, one)| one.marker).collect();
         let (script, gc) = (Some(Marker::Script), Some(Marker::Gc));
         assert_eq!(activities, [None, script, script, gc]);
         let depths: Vec<_> = (0..4).map(|sample| whole.names(sample).len()).collect();
-        assert_eq!(depths, [0, 1, 0, 1]);
+        assert_eq!(depths, [0, 0, 1, 0]);
         let expected = SampleCounts {
             taken: 4,
             missed: 3,
             collecting: 1,
-            unwalkable: 2,
+            unwalkable: 1,
             ..SampleCounts::default()
         };
         assert_eq!(whole.counts, expected);

@@ -88,9 +88,17 @@ impl SampledSession {
             return false;
         }
         // A sample without a stack would say that no JavaScript was running.
-        if sample.outcome == Outcome::Unwalkable && sample.for_pages.frames.is_empty() {
-            self.subscriber.counts.unwalkable += 1;
-            return false;
+        let counts = &mut self.subscriber.counts;
+        match sample.outcome {
+            Outcome::Collecting => {
+                counts.collecting += 1;
+                return false;
+            },
+            Outcome::Unwalkable => {
+                counts.unwalkable += 1;
+                return false;
+            },
+            _ => {},
         }
         // Step 1. If the length of ProfilerTrace.samples is greater than or equal to the sample buffer
         // size limit associated with the profiling session, fire a new event of type samplebufferfull
@@ -154,9 +162,9 @@ mod tests {
     use std::sync::{Arc, mpsc};
     use std::time::{Duration, Instant};
 
+    use js_profiler_traits::OTHER_FUNCTIONS;
     use js_profiler_traits::activity::Activity;
     use js_profiler_traits::recording::MissedReason;
-    use js_profiler_traits::{Marker, OTHER_FUNCTIONS};
     use servo_base::id::{Index, PipelineNamespaceId};
 
     use super::*;
@@ -313,28 +321,22 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_the_last_stack_replaces_one_that_cannot_be_walked() {
+    fn a_sample_whose_stack_is_not_known_is_counted_and_left_out() {
         let functions = [function("ours", OURS, false)];
         let (mut session, _) = session(1, 100);
-        take(&mut session, Outcome::Collecting, &[0], &functions);
-        take(&mut session, Outcome::Collecting, &[], &functions);
-        take(&mut session, Outcome::Unwalkable, &[0], &functions);
-        take(&mut session, Outcome::Unwalkable, &[], &functions);
+        assert!(take(&mut session, Outcome::Stack, &[0], &functions));
+        for outcome in [Outcome::Collecting, Outcome::Unwalkable] {
+            assert!(!take(&mut session, outcome, &[], &functions));
+        }
+        assert!(take(&mut session, Outcome::Idle, &[], &functions));
         let trace = session.finish(CrossProcessInstant::now()).unwrap();
-        let samples: Vec<_> = trace
-            .samples
-            .iter()
-            .map(|sample| (sample.stack_id(), sample.marker))
-            .collect();
+        let stacks: Vec<_> = trace.samples.iter().map(|one| one.stack_id()).collect();
+        assert_eq!(stacks, [Some(0), None]);
+        let counts = trace.counts;
         assert_eq!(
-            samples,
-            [
-                (Some(0), Some(Marker::Gc)),
-                (None, Some(Marker::Gc)),
-                (Some(0), None)
-            ]
+            (counts.taken, counts.collecting, counts.unwalkable),
+            (2, 1, 1)
         );
-        assert_eq!((trace.counts.collecting, trace.counts.unwalkable), (2, 2));
     }
 
     fn session(interval: u32, max_buffer_size: u32) -> (SampledSession, Arc<AtomicUsize>) {

@@ -93,7 +93,7 @@ fn work_of(script: &str, without: &'static [JSJitCompilerOption]) -> Vec<u32> {
                     });
                     match walked {
                         Err(StopError::TimedOut) if tries.next().is_some() => {},
-                        walked => return walked.unwrap(),
+                        walked => return (walked.unwrap(), buffer.work_left),
                     }
                 }
             };

@@ -22,8 +22,7 @@ use crate::spidermonkey::{
     FrameKind, KnownFunctions, StackBuffer, WalkNumber, WalkOutcome, WalkedPart,
 };
 
-/// The last known stack, from the root to the leaf. If a later stack cannot be walked, those frames of this
-/// one that are still there are used in its place.
+/// The last stack, from the root to the leaf, if it was walked. The next walk only says which of its frames are still there.
 #[derive(Default, MallocSizeOf)]
 pub struct LastStack {
     seen: FunctionTable,
@@ -57,21 +56,13 @@ impl LastStack {
         self.number
     }
 
-    /// The number of frames.
-    pub fn length(&self) -> usize {
-        self.frames.len()
-    }
-
-    /// Forgets the stack: no JavaScript is running.
+    /// Forgets the stack: no JavaScript is running, or it is not known which.
     pub fn clear(&mut self) {
-        self.truncate(0);
-    }
-
-    fn truncate(&mut self, length: usize) {
-        let cut = self.frames.len().saturating_sub(length);
-        self.complete = self.complete.saturating_sub(cut);
-        self.frames.truncate(length);
+        self.frames.clear();
         self.number = None;
+        self.complete = 0;
+        self.complete_truncated = false;
+        self.truncated = false;
     }
 
     /// Makes the result of a walk, whose frames are in `buffer`, the last known stack, and returns the sample
@@ -82,15 +73,11 @@ impl LastStack {
         buffer: &StackBuffer,
         realms: &[RealmId],
     ) -> Sample<'_> {
-        // If frames at the root end are missing, the remaining part of the stack does not say what was
-        // between the root and it.
-        let is_cut = self.truncated && walk.kept < self.frames.len();
         if walk.outcome != WalkOutcome::Stack {
-            self.truncate(if is_cut { 0 } else { walk.kept });
+            self.clear();
         }
         let outcome = match walk.outcome {
             WalkOutcome::Idle => Outcome::Idle,
-            WalkOutcome::Collecting if is_cut => Outcome::Unwalkable,
             WalkOutcome::Collecting => Outcome::Collecting,
             WalkOutcome::Unwalkable(_) => Outcome::Unwalkable,
             WalkOutcome::Missed(why) => Outcome::Missed(why),
@@ -140,7 +127,7 @@ impl LastStack {
         true
     }
 
-    /// The sample of a walk that has made this the last stack.
+    /// The sample of a walk, after which this is the last stack.
     fn sample(&self, walk: &FinishedWalk, outcome: Outcome) -> Sample<'_> {
         let functions = self.seen.functions();
         // A native function belongs to no realm. It runs for the code that has called it.
@@ -168,7 +155,7 @@ impl LastStack {
         }
     }
 
-    /// A sample without a stack, taken now. The last stack stays as it is.
+    /// A sample without a stack, taken now.
     pub fn without_stack(&self, outcome: Outcome, activity: Activity) -> Sample<'_> {
         Sample {
             time: CrossProcessInstant::now(),

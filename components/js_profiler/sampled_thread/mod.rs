@@ -28,7 +28,7 @@ use self::last_stack::LastStack;
 pub use self::timed::MAX_TIMED_WALKS;
 use self::timed::{Asked, HORIZON, TimedWalk, TimedWalks};
 pub use self::walk::{Audience, StackTaker};
-use self::walk::{FinishedWalk, LastPlaces, WalkRequest};
+use self::walk::{FinishedWalk, WalkRequest};
 use crate::description::SharedDescription;
 use crate::failure::Failure;
 use crate::function_table::Function;
@@ -69,8 +69,6 @@ pub struct SampledThread {
     /// Whom that stack was walked for.
     #[ignore_malloc_size_of = "A few numbers"]
     audience: Option<Audience>,
-    /// The frames of that stack, and maybe more at the leaf.
-    places: LastPlaces,
     /// How many attempts to stop the thread have failed since the last successful one.
     failed_stops: u32,
     /// Whether the last attempt to stop the thread was successful, and in time.
@@ -107,7 +105,6 @@ impl SampledThread {
             description,
             last: LastStack::default(),
             audience: None,
-            places: LastPlaces::default(),
             failed_stops: 0,
             stops_in_time: false,
             timed: None,
@@ -173,7 +170,6 @@ impl SampledThread {
             activity: &self.activity,
             known: self.last.known_functions(),
             base,
-            places: self.places.of(self.last.length()),
         };
         let stopped = thread.while_stopped(|stopped| {
             let time = CrossProcessInstant::now();
@@ -192,8 +188,6 @@ impl SampledThread {
         };
         self.stops_in_time = true;
         self.note(&walk);
-        self.places.make_room(buffer);
-        self.places.follow(&walk, buffer);
         Ok(self.sample(&walk, buffer))
     }
 
@@ -279,13 +273,12 @@ impl SampledThread {
         };
         let base = self.base_for(audience);
         let known = self.last.known_functions().clone();
-        let places = self.places.of(self.last.length());
         let asked = Asked {
             due,
             interval,
             runs_until: self.durations.runs_until(),
         };
-        if let Err(error) = timed.ask(asked, known, base, places, audience) {
+        if let Err(error) = timed.ask(asked, known, base, audience) {
             // The next attempt to stop the thread finds out what is wrong.
             debug!("{:?}: no timed walks: {error}", self.event_loop);
             self.stops_in_time = false;
@@ -303,14 +296,13 @@ impl SampledThread {
     ) -> Option<(Instant, MissedReason)> {
         let mut timed = self.timed.take_if(|timed| timed.until().is_some())?;
         // The walks that come late are left out. The samples for them are taken or missed at the next tick.
-        let (walks, places) = timed.finish();
+        let walks = timed.finish();
         self.stops_in_time = !walks.iter().any(TimedWalk::is_late);
         let last_due = walks.last().map(|walk| walk.due);
         for (_, finished) in walks.iter().filter_map(|walk| walk.finished) {
             self.timed_count += 1;
             self.note(&finished);
         }
-        self.places.set(places.all());
         let why_not_done = self.why_not_stopped();
         for walk in walks {
             if let Some((done, finished)) = walk.finished {
@@ -334,7 +326,6 @@ impl SampledThread {
     /// Must be called only when nothing refers to the functions any more.
     pub fn forget_stacks(&mut self) {
         self.last = LastStack::default();
-        self.places = LastPlaces::default();
     }
 
     /// When [`free_kept`](Self::free_kept) is to be called. `None` if there is nothing to free.

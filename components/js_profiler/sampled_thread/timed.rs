@@ -17,10 +17,9 @@ use malloc_size_of::{MallocSizeOf, MallocSizeOfOps};
 use servo_base::cross_process_instant::CrossProcessInstant;
 
 use super::durations::run_after;
-use super::walk::{Audience, FinishedWalk, LastPlaces, WalkRequest};
+use super::walk::{Audience, FinishedWalk, WalkRequest};
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, NativeCode, NeededLines, SampledContext, StackBuffer, Unwinder,
-    WalkNumber,
+    KnownFunctions, NativeCode, NeededLines, SampledContext, StackBuffer, Unwinder, WalkNumber,
 };
 use crate::stop::{StopError, StopTimers, Stopped, Task, Thread};
 
@@ -96,10 +95,8 @@ struct ThreadSide {
     activity: SharedActivity,
     /// `None` while no walk is asked for.
     known: Option<Arc<KnownFunctions>>,
-    /// The walk that has found the last known stack.
+    /// The walk that has found the last stack.
     base: Option<WalkNumber>,
-    /// The frames of that stack.
-    places: LastPlaces,
     unwinder: Unwinder,
     /// Whether the processor's caches have little of the last walk when the next one begins.
     is_cold: bool,
@@ -128,7 +125,7 @@ impl ThreadSide {
     /// In bytes.
     fn memory(&self) -> usize {
         let buffers = self.walks.iter().map(|walk| walk.buffer.memory());
-        self.places.memory() + self.unwinder.memory() + self.lines.memory() + buffers.sum::<usize>()
+        self.unwinder.memory() + self.lines.memory() + buffers.sum::<usize>()
     }
 }
 
@@ -156,10 +153,8 @@ impl Task for ThreadSide {
             activity: &self.activity,
             known,
             base: self.base,
-            places: self.places.all(),
         };
         let finished = request.walk(time, stopped, &mut self.unwinder, &mut walk.buffer);
-        self.places.follow(&finished, &walk.buffer);
         self.base = walk.buffer.number();
         walk.finished = Some((now, finished));
         self.runs_until = Instant::now() + run_after(finished.duration);
@@ -186,7 +181,6 @@ impl TimedWalks {
             unwinder: Unwinder::new(),
             is_cold: false,
             lines: NeededLines::default(),
-            places: LastPlaces::default(),
             walks,
             count: 0,
             runs_until: Instant::now(),
@@ -204,8 +198,7 @@ impl TimedWalks {
     }
 
     /// Asks the thread to walk its stack at these times.
-    /// `base` is the walk that has found the last known stack, if it was for the same audience. `places` are the frames of
-    /// that stack.
+    /// `base` is the walk that has found the last stack, if it was for the same audience.
     ///
     /// # Errors
     ///
@@ -215,7 +208,6 @@ impl TimedWalks {
         asked: Asked<'_>,
         known: Arc<KnownFunctions>,
         base: Option<WalkNumber>,
-        places: &[FramePlace],
         audience: &Audience,
     ) -> Result<(), StopError> {
         let Asked {
@@ -230,7 +222,6 @@ impl TimedWalks {
         side.is_cold = interval >= COLD_AFTER;
         side.known = Some(known);
         side.base = base;
-        side.places.set(places);
         side.count = due.len();
         side.runs_until = runs_until;
         side.unwinder.prepare(NativeCode::current());
@@ -239,7 +230,6 @@ impl TimedWalks {
             walk.finished = None;
             walk.is_skipped = false;
             audience.apply(&mut walk.buffer);
-            side.places.make_room(&walk.buffer);
         }
         if side.is_cold {
             side.gather_lines();
@@ -248,11 +238,10 @@ impl TimedWalks {
         self.stops.arm(due.iter().copied())
     }
 
-    /// The walks that were asked for last, in their order, and the frames that were on the stack after them. The thread
-    /// does no more of these walks.
-    pub fn finish(&mut self) -> (&mut [TimedWalk], &LastPlaces) {
+    /// The walks that were asked for last, in their order. The thread does no more of them.
+    pub fn finish(&mut self) -> &mut [TimedWalk] {
         let side = self.stops.disarm();
         side.known = None;
-        (&mut side.walks[..side.count], &side.places)
+        &mut side.walks[..side.count]
     }
 }

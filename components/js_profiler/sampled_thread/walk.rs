@@ -8,12 +8,11 @@ use std::time::{Duration, Instant};
 
 use js_profiler_traits::RealmId;
 use js_profiler_traits::activity::{Activity, SharedActivity};
-use malloc_size_of_derive::MallocSizeOf;
 use servo_base::cross_process_instant::CrossProcessInstant;
 use smallvec::SmallVec;
 
 use crate::spidermonkey::{
-    FramePlace, KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkNumber, WalkOutcome,
+    KnownFunctions, SampledContext, StackBuffer, Unwinder, WalkNumber, WalkOutcome,
 };
 use crate::stop::Stopped;
 
@@ -24,9 +23,6 @@ pub struct FinishedWalk {
     pub time: CrossProcessInstant,
     /// How the walk went.
     pub outcome: WalkOutcome,
-    /// How many frames of the previous stack are still there, counted from the root. 0 if this stack was
-    /// walked, because then nobody needs the number.
-    pub kept: usize,
     /// What the thread was doing besides running JavaScript.
     pub activity: Activity,
     /// How long everything took on that thread.
@@ -75,52 +71,6 @@ impl Audience {
     }
 }
 
-/// Where the frames of the last known stack are, from the root to the leaf.
-#[derive(Default, MallocSizeOf)]
-pub struct LastPlaces(Vec<FramePlace>);
-
-impl LastPlaces {
-    /// The places of all frames.
-    pub fn all(&self) -> &[FramePlace] {
-        &self.0
-    }
-
-    /// The places of this many frames, counted from the root; of all frames if there are fewer.
-    pub fn of(&self, length: usize) -> &[FramePlace] {
-        self.0.get(..length).unwrap_or(&self.0)
-    }
-
-    /// In bytes.
-    pub fn memory(&self) -> usize {
-        self.0.capacity() * size_of::<FramePlace>()
-    }
-
-    /// Sets the places.
-    pub fn set(&mut self, places: &[FramePlace]) {
-        self.0.clear();
-        self.0.extend_from_slice(places);
-    }
-
-    /// Makes room for the frames of any walk into a buffer.
-    pub fn make_room(&mut self, buffer: &StackBuffer) {
-        let more = buffer.capacity().saturating_sub(self.0.len());
-        self.0.reserve(more);
-    }
-
-    /// Keeps the frames that are on the stack after a walk into `buffer`. Does not allocate: frames that there is no
-    /// room for are left out.
-    pub fn follow(&mut self, walk: &FinishedWalk, buffer: &StackBuffer) {
-        match walk.outcome {
-            WalkOutcome::Stack => {
-                self.0.clear();
-                let room = self.0.capacity();
-                self.0.extend(buffer.places().take(room));
-            },
-            _ => self.0.truncate(walk.kept),
-        }
-    }
-}
-
 /// What a walk needs.
 pub struct WalkRequest<'a> {
     /// The context of the stopped thread.
@@ -131,8 +81,6 @@ pub struct WalkRequest<'a> {
     pub known: &'a KnownFunctions,
     /// The walk that has found the previous stack, for the same audience.
     pub base: Option<WalkNumber>,
-    /// The frames of the previous stack, from the root to the leaf.
-    pub places: &'a [FramePlace],
 }
 
 impl WalkRequest<'_> {
@@ -145,23 +93,12 @@ impl WalkRequest<'_> {
         unwinder: &mut Unwinder,
         buffer: &mut StackBuffer,
     ) -> FinishedWalk {
-        let context = self.context;
-        let (mut outcome, work_left) =
-            context.walk(stopped, unwinder, buffer, self.known, self.base);
-        let kept = match outcome {
-            WalkOutcome::Stack | WalkOutcome::Idle | WalkOutcome::Missed(_) => 0,
-            WalkOutcome::Collecting | WalkOutcome::Unwalkable(_) => {
-                let kept = context.count_kept(stopped, unwinder, self.places, work_left);
-                kept.unwrap_or_else(|why| {
-                    outcome = WalkOutcome::Missed(why);
-                    0
-                })
-            },
-        };
+        let outcome = self
+            .context
+            .walk(stopped, unwinder, buffer, self.known, self.base);
         FinishedWalk {
             time,
             outcome,
-            kept,
             activity: self.activity.get(),
             duration: (CrossProcessInstant::now() - time).unsigned_abs(),
         }

@@ -16,8 +16,8 @@ use mozjs_sys::jsapi::JS::GetCurrentRealmOrNull;
 use mozjs_sys::jsapi::JSContext;
 
 use super::ffi::{
-    CodeTables, FramePlace, GlueKnownFunctions, GlueStack, GlueWalk, strobe_count_kept,
-    strobe_is_idle, strobe_measure_code_tables, strobe_walk_table,
+    CodeTables, GlueKnownFunctions, GlueStack, GlueWalk, strobe_is_idle,
+    strobe_measure_code_tables, strobe_walk_table,
 };
 use super::known_functions::{ClaimedTables, KnownFunctions, WalkTables};
 use super::stack_buffer::{StackBuffer, WalkNumber, WalkOutcome};
@@ -84,7 +84,7 @@ impl SampledContext {
 
     /// Walks the stack into `buffer`, without the text of the functions that are `known`. Frames that are as they were in
     /// the walk with the number `base`, for the same audience, are not looked up again. `stopped` must be the context's
-    /// own thread. Also returns how much work is left for [`count_kept`](Self::count_kept).
+    /// own thread.
     pub fn walk(
         &self,
         stopped: &Stopped,
@@ -92,11 +92,11 @@ impl SampledContext {
         buffer: &mut StackBuffer,
         known: &KnownFunctions,
         base: Option<WalkNumber>,
-    ) -> (WalkOutcome, u32) {
+    ) -> WalkOutcome {
         buffer.clear();
         if !self.is_of(stopped) {
             let why = c"the context is gone or belongs to another thread";
-            return (WalkOutcome::Unwalkable(why), buffer.most_work);
+            return WalkOutcome::Unwalkable(why);
         }
         let mut claimed = known.tables.as_deref().and_then(WalkTables::claim);
         let call_sites = claimed.as_mut().map(ClaimedTables::call_sites);
@@ -106,7 +106,6 @@ impl SampledContext {
         let last_walk = claimed.as_mut().map(ClaimedTables::last_walk);
         let mut glue_stack = GlueStack {
             frames: buffer.frames.as_mut_ptr(),
-            places: buffer.places.as_mut_ptr(),
             functions: buffer.functions.as_mut_ptr().cast(),
             frames_capacity: buffer.capacity(),
             max_frames: buffer.max_frames,
@@ -132,7 +131,7 @@ impl SampledContext {
             base: base.map_or(0, WalkNumber::get),
             number: 0,
             frames_length: 0,
-            places_length: 0,
+            frame_count: 0,
             complete_length: 0,
             text: buffer.text.as_mut_ptr(),
             text_capacity: buffer.text.len(),
@@ -143,13 +142,16 @@ impl SampledContext {
         // SAFETY: only `stop` lends a `Stopped`, and only while that thread stands still, which is the context's.
         // The buffers are as large as they say.
         let walk = unsafe { strobe_walk_table(self.cx.as_ptr(), stopped, &mut glue_stack) };
-        let outcome = match walk {
+        #[cfg(test)]
+        {
+            buffer.work_left = glue_stack.work_left;
+        }
+        match walk {
             GlueWalk::Stack => {
-                // SAFETY: the glue wrote that many frames and places, and no more than the capacity.
+                // SAFETY: the glue wrote that many frames, and no more than the capacity.
                 unsafe {
                     buffer.frames.set_len(glue_stack.frames_length);
                     buffer.functions.set_len(glue_stack.frames_length);
-                    buffer.places.set_len(glue_stack.places_length);
                 }
                 buffer.base = base;
                 buffer.number = WalkNumber::new(glue_stack.number);
@@ -166,42 +168,6 @@ impl SampledContext {
             }),
             GlueWalk::TooLong => WalkOutcome::Missed(MissedReason::TooDeep),
             GlueWalk::Elsewhere => WalkOutcome::Missed(MissedReason::OtherStack),
-        };
-        (outcome, glue_stack.work_left)
-    }
-
-    /// How many of the frames at `places` are still on the stack, counted from the root. `places` go from the
-    /// root to the leaf. `stopped` must be the context's own thread. `work_left` is what the walk has left.
-    ///
-    /// # Errors
-    ///
-    /// Why that is not known.
-    pub fn count_kept(
-        &self,
-        stopped: &Stopped,
-        unwinder: &mut Unwinder,
-        places: &[FramePlace],
-        mut work_left: u32,
-    ) -> Result<usize, MissedReason> {
-        if !self.is_of(stopped) {
-            return Ok(0);
-        }
-        let code = unwinder.glue();
-        // SAFETY: as for `walk`.
-        let kept = unsafe {
-            strobe_count_kept(
-                self.cx.as_ptr(),
-                stopped,
-                &code,
-                places.as_ptr(),
-                places.len(),
-                &mut work_left,
-            )
-        };
-        match kept.end {
-            GlueWalk::TooLong => Err(MissedReason::TooDeep),
-            GlueWalk::Elsewhere => Err(MissedReason::OtherStack),
-            _ => Ok(kept.length),
         }
     }
 }
@@ -293,7 +259,7 @@ mod tests {
             let walked = thread.while_stopped(|stopped| {
                 context.walk(stopped, &mut unwinder, &mut buffer, &known, None)
             });
-            walked.unwrap().0
+            walked.unwrap()
         };
         assert_eq!(walk(&sampled), WalkOutcome::Idle);
         drop(destroy);

@@ -13,7 +13,7 @@ pub use self::glue::{
     STROBE_MOST_WORK as MOST_WORK, STROBE_NATIVE_BLOCK as NATIVE_BLOCK, STROBE_SAME as SAME,
     StrobeCallSite as CallSite, StrobeCodeBlock as CodeBlock, StrobeCodeRange as CodeRange,
     StrobeCodeTables as CodeTables, StrobeFrame as GlueFrame, StrobeFrameKind as FrameKind,
-    StrobeFramePlace as FramePlace, StrobeFunctionKey as FunctionKey, StrobeKeptFrame as KeptFrame,
+    StrobeFunctionKey as FunctionKey, StrobeKeptFrame as KeptFrame,
     StrobeKnownFunctions as GlueKnownFunctions, StrobeKnownPosition as KnownPosition,
     StrobeLastWalk as LastWalk, StrobeNative as Native, StrobeNativeCode as GlueNativeCode,
     StrobeNewFunction as GlueNewFunction, StrobePosition as Position, StrobeSampleRow as SampleRow,
@@ -78,25 +78,6 @@ impl FunctionKey {
     pub fn hashed(&self) -> u64 {
         // SAFETY: the function only reads the key.
         unsafe { strobe_hash_function(self) }
-    }
-
-    /// Whether both keys stand for the same function. The realms of natives are not compared, because a
-    /// built-in may enter another realm while it runs.
-    #[cfg(test)]
-    pub fn is_function_of(&self, other: &Self) -> bool {
-        let realm = match self.kind {
-            FrameKind::Native => other.realm,
-            _ => self.realm,
-        };
-        Self { realm, ..*self } == *other
-    }
-}
-
-#[cfg(test)]
-impl FramePlace {
-    /// The addresses that lead into the engine's memory.
-    pub fn addresses(&self) -> [usize; 2] {
-        [self.address, self.callee]
     }
 }
 

@@ -55,13 +55,13 @@ uint32_t OffsetIn(JSScript* script, const jsbytecode* pc) {
   return offset < script->length() ? uint32_t(offset) : NoOffset;
 }
 
-void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place, uint32_t offset) {
+void StackWriter::appendScript(JSScript* script, uint32_t offset) {
   ScriptSource* source = script->scriptSource();
   StrobeFunctionKey key = DescribeScript(source, script->realm(), script->toStringStart(), script->toStringEnd(),
                                          script->lineno(), script->column().oneOriginValue());
   CodePlace code = {script->immutableScriptData(), script->lineno(),
                     JS::LimitedColumnNumberOneOrigin(script->column()), offset};
-  Added added = append({key, place, FrameOf(source)}, &code);
+  Added added = append({key, FrameOf(source)}, &code);
   if (!added.frame) {
     return;
   }
@@ -77,12 +77,12 @@ void StackWriter::appendScript(JSScript* script, const StrobeFramePlace& place, 
 }
 
 void StackWriter::appendInlined(const jit::IonScriptData& data, const char* label, JS::Realm* realm,
-                                const StrobeFramePlace& place, uint32_t offset) {
+                                uint32_t offset) {
   ScriptSource* source = data.scriptKey.scriptSource;
   StrobeFunctionKey key = DescribeScript(source, realm, data.scriptKey.toStringStart, data.scriptKey.toStringEnd,
                                          data.lineno, data.column.oneOriginValue());
   CodePlace code = {data.scriptKey.sharedData->get(), data.lineno, data.column, offset};
-  Added added = append({key, place, FrameOf(source)}, &code);
+  Added added = append({key, FrameOf(source)}, &code);
   if (!added.frame) {
     return;
   }
@@ -94,7 +94,7 @@ void StackWriter::appendInlined(const jit::IonScriptData& data, const char* labe
   added.function->name.is_cut |= data.name.isCut;
 }
 
-void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlace& place) {
+void StackWriter::appendNative(const StrobeNative& native) {
   // A built-in may be a native frame and, at the same time, JIT code or a function of the engine.
   size_t length = stack_->frames_length;
   // Frames of the stack before are kept only if the oldest of them is no built-in.
@@ -110,21 +110,21 @@ void StackWriter::appendNative(const StrobeNative& native, const StrobeFramePlac
   bool isLeaf = !total_;
   leafIsNative_ |= isLeaf;
   key.realm = isLeaf ? leafRealm_ : 0;
-  Added added = append({key, place, {}});
+  Added added = append({key, {}});
   if (added.frame &&
       !appendName(added.text, native.name, native.name_length, STROBE_TEXT_LATIN1, 1, &added.function->name)) {
     dropText(added);
   }
 }
 
-void StackWriter::appendNative(const char* name, const StrobeFramePlace& place) {
+void StackWriter::appendNative(const char* name) {
   size_t length = strlen(name);
   StrobeNative native = {0, 0, reinterpret_cast<const uint8_t*>(name), uint32_t(length), strobe_hash_name(name, length)};
-  appendNative(native, place);
+  appendNative(native);
 }
 
 void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Realm* realm,
-                             const StrobeFramePlace& place, uint32_t offset) {
+                             uint32_t offset) {
   const wasm::CodeMetadata& metadata = code.codeMeta();
   if (metadata.isSelfHostedModule()) {
     return;
@@ -138,7 +138,7 @@ void StackWriter::appendWasm(const wasm::Code& code, uint32_t funcIndex, JS::Rea
   frame.flags = metadata.scriptedCaller().isHidden ? STROBE_FRAME_MUTED : 0;
   frame.code_offset = offset;
   frame.position.column = offset;
-  Added added = append({key, place, frame});
+  Added added = append({key, frame});
   if (!added.frame) {
     return;
   }
@@ -188,8 +188,7 @@ uint32_t OffsetInPhysical(const jit::IonEntry& entry, const void* address) {
   return region.scriptDepth() == 1 ? region.findPcOffset(nativeOffset, offset) : offset;
 }
 
-void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void* address, JS::Realm* realm,
-                                         const StrobeFramePlace& place) {
+void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void* address, JS::Realm* realm) {
   uint32_t nativeOffset;
   jit::JitcodeRegionEntry region = RegionAt(entry, address, &nativeOffset);
   uint32_t inlined = region.scriptDepth() - 1;
@@ -201,20 +200,16 @@ void StackWriter::appendInlinedFunctions(const jit::IonEntry& entry, const void*
       offset = region.findPcOffset(nativeOffset, offset);
     }
     // The compiler does not inline across realms, so these functions are in the realm of the outermost one.
-    appendInlined(entry.getScriptData(scriptIndex), entry.getStr(scriptIndex), realm, place, offset);
+    appendInlined(entry.getScriptData(scriptIndex), entry.getStr(scriptIndex), realm, offset);
   }
 }
 
 void StackWriter::appendInterpreterFrames(JSContext* cx, InterpreterActivation* activation, bool enteringJit) {
-  StrobeFramePlace place = {};
-  place.kind = STROBE_PLACE_INTERPRETER;
   InterpreterFrame* frame = YoungestFrame(cx, activation, work_);
   jsbytecode* pc = frame ? activation->regs().pc : nullptr;
   for (; frame && !full() && work_.take(Cost::Known); frame = frame->prev()) {
     if (!frame->runningInJit() || (enteringJit && frame == activation->current())) {
-      place.address = reinterpret_cast<uintptr_t>(frame);
-      place.callee = reinterpret_cast<uintptr_t>(frame->script());
-      appendScript(frame->script(), place, OffsetIn(frame->script(), pc));
+      appendScript(frame->script(), OffsetIn(frame->script(), pc));
     }
     if (frame == activation->entryFrame()) {
       break;

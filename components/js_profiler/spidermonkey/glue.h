@@ -84,30 +84,6 @@ struct StrobeFunctionKey {
   StrobeFrameKind kind;
 };
 
-// On which stack a frame is, and what its words are.
-enum StrobePlaceKind : uint8_t {
-  // A frame of JIT code.
-  STROBE_PLACE_JIT = 0,
-  // A frame of WebAssembly. It may be on the stack of a continuation.
-  STROBE_PLACE_WASM = 1,
-  // A frame of the C++ interpreter, which is not on the thread's own stack.
-  STROBE_PLACE_INTERPRETER = 2,
-  // A frame of native code.
-  STROBE_PLACE_NATIVE = 3,
-};
-
-// Where a frame is on the stack. A later walk can check by it whether the frame is still there. Functions that
-// are inlined into one frame share its place.
-struct StrobeFramePlace {
-  uintptr_t address;
-  // 0 for frames of the C++ interpreter and of native code.
-  uintptr_t return_address;
-  // The callee token, the script of an interpreter's frame, or the address of the native's code; 0 if there is none. It is
-  // only compared.
-  uintptr_t callee;
-  StrobePlaceKind kind;
-};
-
 // The position of a frame in its source: that of the call that it was making or, in the leaf, of the code that it was
 // executing.
 struct StrobePosition {
@@ -290,11 +266,9 @@ struct StrobeStack {
   // There is room for max_frames frames, and for another 2 * max_frames + 1 frames for each realm. One element may stand
   // for several frames: see STROBE_SAME.
   StrobeFrame* frames;
-  // The place of each frame, also of those that an element of `frames` stands for.
-  StrobeFramePlace* places;
   // The function of each element of `frames`. Written only if its `known` is 0.
   StrobeNewFunction* functions;
-  // How many elements each of these three has room for.
+  // How many elements each of these two has room for.
   size_t frames_capacity;
   // The greatest number of frames, counted from the leaf. If there are realms, the greatest number for each of
   // them, of frames that its pages may see.
@@ -312,7 +286,7 @@ struct StrobeStack {
   bool everything;
   StrobeKnownFunctions known;
   StrobeNativeCode native_code;
-  // How much the walk may do, and what comes after it on the stopped thread: see work.h. Counted down.
+  // How much the walk may do: see work.h. Counted down.
   uint32_t work_left;
   // The number of the walk whose stack the reader has: frames of that stack need not be written again, if it was for
   // the same realms and StrobeStack::everything. 0 if there is none.
@@ -321,8 +295,8 @@ struct StrobeStack {
   uint64_t number;
   // The number of elements, which go from the leaf to the root.
   size_t frames_length;
-  // The number of frames.
-  size_t places_length;
+  // The number of frames, also of those that an element of `frames` stands for.
+  size_t frame_count;
   // The number of these frames, counted from the leaf, between which nothing was left out.
   size_t complete_length;
   uint8_t* text;
@@ -358,7 +332,7 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_STACK = 0,
   // No JavaScript is running.
   STROBE_WALK_IDLE = 1,
-  // The engine is collecting garbage.
+  // The engine is moving what the walk needs, because it collects garbage.
   STROBE_WALK_COLLECTING = 2,
   // The stack contradicts itself, or the engine is changing what the walk needs.
   STROBE_WALK_INCONSISTENT = 3,
@@ -368,8 +342,7 @@ enum StrobeWalk : uint32_t {
   STROBE_WALK_ELSEWHERE = 5,
 };
 
-// StrobeStack::work_left of one stop: the walk, and the search for frames that are kept if it gives no stack. By the costs in
-// work.h this is some 1 ms.
+// StrobeStack::work_left at first. By the costs in work.h this is some 1 ms.
 constexpr uint32_t STROBE_MOST_WORK = 100000;
 
 // The hashes of StrobeKnownFunctions.
@@ -417,22 +390,6 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
 // Makes the processor load the code of a walk, and the data at these addresses. Reads neither. An address may be any
 // number. Returns the size of the code that is loaded, in bytes.
 size_t strobe_prefetch(const uintptr_t* addresses, size_t length);
-
-// Which frames of an earlier walk are still on the stack.
-struct StrobeKept {
-  // How many, counted from the root.
-  size_t length;
-  // STROBE_WALK_STACK if that is all that is known of the stack. STROBE_WALK_TOO_LONG if it takes too much work to know,
-  // and STROBE_WALK_ELSEWHERE if the next frames were on another stack, and it is not known whether they are there.
-  StrobeWalk end;
-};
-
-// Which of `places` are still on the stack of `cx`. They go from the root to the leaf. It reads no cell, so it may be
-// called while garbage is being collected. `work_left` is as in StrobeStack.
-//
-// The conditions are those of the walk above.
-StrobeKept strobe_count_kept(JSContext* cx, const StrobeStopped* stopped, const StrobeNativeCode* code,
-                             const StrobeFramePlace* places, size_t length, uint32_t* work_left);
 
 // A script, as the engine has its source.
 struct StrobeSource {

@@ -135,78 +135,6 @@ bool HasFrame(InterpreterActivation* activation, const InterpreterFrame* wanted,
   return false;
 }
 
-// Calls `look` with each frame, from the youngest, until it returns false.
-template <typename Look>
-void EachFrame(JSContext* cx, Work& work, Look look) {
-  for (Activation* activation = cx->activation(); activation; activation = activation->prev()) {
-    if (!activation->isInterpreter()) {
-      continue;
-    }
-    InterpreterActivation* interpreter = activation->asInterpreter();
-    for (InterpreterFrame* frame = YoungestFrame(cx, interpreter, work); frame; frame = frame->prev()) {
-      if (!work.take(Cost::Look) || !look(frame)) {
-        return;
-      }
-      if (frame == interpreter->entryFrame()) {
-        break;
-      }
-    }
-  }
-}
-
-// The places of the interpreter's frames among those of an earlier walk. Frames that no reader may see are not among them.
-class InterpreterPlaces {
-  const StrobeFramePlace* places_;
-  Work& work_;
-  // A bit for the addresses of each place, so that most other frames need not be searched for.
-  static constexpr size_t Bits = 4096;
-  uint64_t mayHave_[Bits / 64] = {};
-
-  static size_t bitOf(uintptr_t address) {
-    // The multiplier of Knuth's multiplicative hashing for 64 bits.
-    constexpr uint64_t Multiplier = 0x9E3779B97F4A7C15;
-    return size_t((address * Multiplier) >> 52);
-  }
-
- public:
-  InterpreterPlaces(const StrobeFramePlace* places, size_t length, Work& work) : places_(places), work_(work) {
-    for (size_t i = before(length); i != None; i = before(i)) {
-      size_t bit = bitOf(places[i].address);
-      mayHave_[bit / 64] |= uint64_t(1) << bit % 64;
-    }
-  }
-
-  static constexpr size_t None = SIZE_MAX;
-
-  // The index of the last one before an index; None if there is none, or if nothing is left of the work.
-  size_t before(size_t index) const {
-    while (index-- > 0 && work_.take(Cost::Look)) {
-      if (places_[index].kind == STROBE_PLACE_INTERPRETER) {
-        return index;
-      }
-    }
-    return None;
-  }
-
-  bool isAt(size_t index, const InterpreterFrame* frame) const {
-    return places_[index].address == reinterpret_cast<uintptr_t>(frame) &&
-           places_[index].callee == reinterpret_cast<uintptr_t>(frame->script());
-  }
-
-  // The index of a frame's place, among those before an index.
-  size_t find(const InterpreterFrame* frame, size_t end) const {
-    size_t bit = bitOf(reinterpret_cast<uintptr_t>(frame));
-    if (!(mayHave_[bit / 64] >> bit % 64 & 1)) {
-      return None;
-    }
-    size_t index = before(end);
-    while (index != None && !isAt(index, frame)) {
-      index = before(index);
-    }
-    return index;
-  }
-};
-
 }  // namespace
 
 InterpreterFrame* YoungestFrame(JSContext* cx, InterpreterActivation* activation, Work& work) {
@@ -232,37 +160,6 @@ InterpreterFrame* YoungestFrame(JSContext* cx, InterpreterActivation* activation
     }
   }
   return work.isDone() ? nullptr : youngest;
-}
-
-// Both lists have the order of the stack. So the youngest frame that has a place is met first, and then those of all older
-// places must be met, with other frames in between.
-size_t EndOfKeptInterpreterFrames(JSContext* cx, const StrobeFramePlace* places, size_t length, Work& work) {
-  constexpr size_t None = InterpreterPlaces::None;
-  InterpreterPlaces known(places, length, work);
-  size_t end = length;
-  while (!work.isDone() && known.before(end) != None) {
-    size_t youngest = None, next = None;
-    EachFrame(cx, work, [&](const InterpreterFrame* frame) {
-      if (youngest == None) {
-        youngest = known.find(frame, end);
-        next = youngest == None ? None : known.before(youngest);
-        return youngest == None || next != None;
-      }
-      if (known.isAt(next, frame)) {
-        next = known.before(next);
-      }
-      return next != None;
-    });
-    if (youngest == None) {
-      return 0;
-    }
-    if (next == None) {
-      return youngest + 1;
-    }
-    // A frame is gone, and another one has the place of a younger one.
-    end = next;
-  }
-  return 0;
 }
 
 }  // namespace strobe

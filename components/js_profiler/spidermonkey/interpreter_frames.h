@@ -7,10 +7,7 @@
 #ifndef strobe_js_profiler_interpreter_frames_h
 #define strobe_js_profiler_interpreter_frames_h
 
-#include <stddef.h>
-
 struct JSContext;
-struct StrobeFramePlace;
 
 namespace js {
 class InterpreterActivation;
@@ -26,11 +23,6 @@ class Work;
 // activation also stays listed for some instructions after its frames have been released. Null, too, if nothing is left of
 // `work`.
 js::InterpreterFrame* YoungestFrame(JSContext* cx, js::InterpreterActivation* activation, Work& work);
-
-// The index after the youngest of the interpreter's frames among `places` that is still there with the same script, as are
-// all that are older; 0 if none is. The places go from the root to the leaf. If nothing is left of `work`, the result has no
-// meaning.
-size_t EndOfKeptInterpreterFrames(JSContext* cx, const StrobeFramePlace* places, size_t length, Work& work);
 
 }  // namespace strobe
 

@@ -63,7 +63,9 @@ JitCode::JitCode(JSContext* cx, const StrobeKnownFunctions& known)
   // The engine publishes the runtime's tables before they are complete.
   bool isMade = runtime_ && runtime_->hasJitcodeGlobalTable() && runtime_->*Find(Trampolines()) &&
                 runtime_->baselineICFallbackCode().*Find(FallbackCode());
-  usable_ = isMade && cx->isProfilerSamplingEnabled();
+  // A minor collection suppresses sampling while it moves functions, and changes nothing in the tables.
+  bool isMinor = cx->runtime()->heapState() == JS::HeapState::MinorCollecting;
+  usable_ = isMade && (isMinor || cx->isProfilerSamplingEnabled());
   usableInHandler_ = isMade && cx->isExceptionPending();
   if (isMade) {
     removals_ = runtime_->getJitcodeGlobalTable()->removals();

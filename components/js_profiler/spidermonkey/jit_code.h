@@ -57,7 +57,7 @@ enum class JitCodeKind {
 // The tables of JIT code of one runtime.
 //
 // Only the runtime's own thread changes the table of functions and caches. Sampling is suppressed meanwhile:
-// JitcodeGlobalTable::addEntry, traceWeak. The code of trampolines never changes after the runtime was made.
+// JitcodeGlobalTable::addEntry, traceWeak. None of this is a part of a minor collection. The code of trampolines never changes after the runtime was made.
 //
 // HandleException suppresses sampling, too, while it turns a frame of Baseline code into one of the interpreter. This
 // walk reads nothing that changes then. Code is added to the table when it has been compiled, which never happens

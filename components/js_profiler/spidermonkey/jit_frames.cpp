@@ -242,7 +242,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
         return contradict("a function's frame is not on the stack");
       }
       if (end != FrameEnd::InBody) {
-        return emitPhysicalFunction(frame, link.returnAddress, entry, registers.pc, leaf) == Walked::Done
+        return emitPhysicalFunction(frame, entry, registers.pc, leaf) == Walked::Done
                    ? emitFrom(link)
                    : Walked::Inconsistent;
       }
@@ -256,7 +256,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
         // The code has made an exit frame, to call WebAssembly without a stub in between: GenerateDirectCallFromJit.
         return emitFrom(link);
       }
-      return emitFunction(frame, link.returnAddress, registers.pc, leaf, entry) == Walked::Done ? emitFrom(link)
+      return emitFunction(frame, registers.pc, leaf, entry) == Walked::Done ? emitFrom(link)
                                                                                                : Walked::Inconsistent;
     case JitCodeKind::IonCache: {
       if (!linkOf(frame, &link)) {
@@ -266,7 +266,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
         // The frame is the stub's own.
         return emitFrom(link);
       }
-      return emitFunction(frame, link.returnAddress, registers.pc, false, entry) == Walked::Done
+      return emitFunction(frame, registers.pc, false, entry) == Walked::Done
                  ? emitFrom(link)
                  : Walked::Inconsistent;
     }
@@ -278,7 +278,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       if (link.callerType == FrameType::BaselineJS && code_.isBaselineCacheCall(link.returnAddress)) {
         return emitFrom(link);
       }
-      return emitPhysicalFunction(frame, link.returnAddress, nullptr,
+      return emitPhysicalFunction(frame, nullptr,
                                   writer_.wantsPosition() ? returnAddressIntoBaseline(registers) : 0) == Walked::Done
                  ? emitFrom(link)
                  : Walked::Inconsistent;
@@ -291,8 +291,15 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       }
       return emitFrom(link);
     case JitCodeKind::FunctionEntry:
-      return linkAt(registers, end, &frame, &link) ? emitFrom(link)
-                                                   : contradict("a function's frame is not on the stack");
+      if (!linkAt(registers, end, &frame, &link)) {
+        return contradict("a function's frame is not on the stack");
+      }
+      // The time that this takes is the called function's. A function that has never run may have no script yet. One that
+      // the interpreter runs has a younger activation.
+      if (ScriptOfCalleeToken(CalleeToken(stack_.word(frame + CalleeOffset)))) {
+        emitPhysicalFunction(frame, nullptr);
+      }
+      return emitFrom(link);
     case JitCodeKind::GenericCall: {
       if (!linkOf(frame, &link)) {
         return contradict("a function's frame is not on the stack");
@@ -305,15 +312,15 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       uintptr_t pc = returnAddressOfGenericCall(registers);
       const JitcodeGlobalEntry* caller = pc ? code_.entry(pc) : nullptr;
       Walked walked = caller && isFrameOf(frame, caller)
-                          ? emitFunction(frame, link.returnAddress, pc, false, caller)
-                          : emitPhysicalFunction(frame, link.returnAddress, nullptr);
+                          ? emitFunction(frame, pc, false, caller)
+                          : emitPhysicalFunction(frame, nullptr);
       return walked == Walked::Done ? emitFrom(link) : Walked::Inconsistent;
     }
     case JitCodeKind::Bailout:
       if (leaf || !linkOf(frame, &link)) {
         return contradict("a frame is being replaced");
       }
-      return emitPhysicalFunction(frame, link.returnAddress, nullptr) == Walked::Done ? emitFrom(link)
+      return emitPhysicalFunction(frame, nullptr) == Walked::Done ? emitFrom(link)
                                                                                       : Walked::Inconsistent;
     case JitCodeKind::Exception:
       // The engine uses the exit frame, too, to find the code that catches the exception.
@@ -322,7 +329,7 @@ Walked JitFrames::inCode(StrobeRegisters registers, bool leaf) {
       if (!linkAt(registers, end, &frame, &link)) {
         return contradict("the frame of a trampoline is not on the stack");
       }
-      emitTrampolineNative(frame, link.returnAddress);
+      emitTrampolineNative(frame);
       return emitFrom(link);
     case JitCodeKind::NoFrame:
       return contradict("code that several callers share has no frame");
@@ -371,8 +378,8 @@ uint32_t JitFrames::offsetAt(uintptr_t fp, JSScript* script, const JitcodeGlobal
   return stack_.contains(stored) ? OffsetIn(script, reinterpret_cast<jsbytecode*>(stack_.word(stored))) : NoOffset;
 }
 
-Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const JitcodeGlobalEntry* entry,
-                                       uintptr_t pc, bool leaf, Inlined inlined) {
+Walked JitFrames::emitPhysicalFunction(uintptr_t fp, const JitcodeGlobalEntry* entry, uintptr_t pc, bool leaf,
+                                       Inlined inlined) {
   uintptr_t token = stack_.word(fp + CalleeOffset);
   JSScript* script = ScriptOfCalleeToken(CalleeToken(token));
   if (!script) {
@@ -381,19 +388,17 @@ Walked JitFrames::emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, co
   if (entry && !IsCodeOf(entry, script)) {
     return contradict("a frame does not belong to the function whose code runs");
   }
-  StrobeFramePlace place = {fp, returnAddress, token, STROBE_PLACE_JIT};
   if (inlined == Inlined::Yes && entry->isIon()) {
     // The table counts the address at the end of a region as part of that region, as a return address is. That is
     // right for a stopped thread, too: it stops after the instruction that the processor was waiting for.
-    writer_.appendInlinedFunctions(entry->asIon(), reinterpret_cast<void*>(pc), script->realm(), place);
+    writer_.appendInlinedFunctions(entry->asIon(), reinterpret_cast<void*>(pc), script->realm());
   }
   uint32_t offset = writer_.wantsPosition() ? offsetAt(fp, script, entry, pc, leaf) : NoOffset;
-  writer_.appendScript(script, place, offset);
+  writer_.appendScript(script, offset);
   return Walked::Done;
 }
 
-Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
-                               const JitcodeGlobalEntry* entry) {
+Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t pc, bool leaf, const JitcodeGlobalEntry* entry) {
   if (entry && entry->isIonIC()) {
     pc = reinterpret_cast<uintptr_t>(entry->asIonIC().rejoinAddr());
     entry = &entry->asIonIC().ionEntry();
@@ -401,20 +406,19 @@ Walked JitFrames::emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t 
   if (!entry || entry->isDummy()) {
     return contradict("a return address is not into the code of a function");
   }
-  return emitPhysicalFunction(fp, returnAddress, entry, pc, leaf, Inlined::Yes);
+  return emitPhysicalFunction(fp, entry, pc, leaf, Inlined::Yes);
 }
 
 Walked JitFrames::emitCaller(const Link& link) {
   uintptr_t fp = link.callerFrame;
-  StrobeFramePlace place = {fp, stack_.word(fp + ReturnAddressOffset), stack_.word(fp + CalleeOffset),
-                            STROBE_PLACE_JIT};
+  uintptr_t callee = stack_.word(fp + CalleeOffset);
   if (!work_.take(Cost::Look)) {
     return tooMuch();
   }
-  const StrobeKeptFrame* same = last_.find(fp, link.returnAddress, place.callee);
+  const StrobeKeptFrame* same = last_.find(fp, link.returnAddress, callee);
   size_t index = writer_.length();
-  if (same && writer_.appendSame(*same, place)) {
-    last_.keep({fp, link.returnAddress, place.callee, uint32_t(index), same->count, same->realm});
+  if (same && writer_.appendSame(*same)) {
+    last_.keep({fp, link.returnAddress, callee, uint32_t(index), same->count, same->realm});
     __builtin_prefetch(reinterpret_cast<const void*>(fp + Ahead * UsualFrame));
     return Walked::Done;
   }
@@ -423,18 +427,18 @@ Walked JitFrames::emitCaller(const Link& link) {
     prefetched_ = Ahead;
   }
   prefetched_--;
-  auto script = [&] { return reinterpret_cast<uintptr_t>(ScriptCellOf(CalleeToken(place.callee))); };
-  CallSites::Key key = callSiteOf(link.returnAddress, place.callee);
-  const StrobeCallSite* site = callSites_.find(key, place.callee, script);
+  auto script = [&] { return reinterpret_cast<uintptr_t>(ScriptCellOf(CalleeToken(callee))); };
+  CallSites::Key key = callSiteOf(link.returnAddress, callee);
+  const StrobeCallSite* site = callSites_.find(key, callee, script);
   // What the Baseline interpreter executes is in each frame, and not in the return address.
   bool isSameEachTime = !key.interpreted || !writer_.wantsPosition();
   if (!work_.take(Cost::Known)) {
     return tooMuch();
   }
-  StrobeKeptFrame kept = {fp, link.returnAddress, place.callee, 0, 0, 0};
-  if (site && isSameEachTime && writer_.appendCallSite(*site, place, &kept)) {
+  StrobeKeptFrame kept = {fp, link.returnAddress, callee, 0, 0, 0};
+  if (site && isSameEachTime && writer_.appendCallSite(*site, &kept)) {
     // After a minor collection, a callee that several scripts' code may have can be another function.
-    if (kept.count && (!site->sweeps || !IsInNursery(CalleeToken(place.callee)))) {
+    if (kept.count && (!site->sweeps || !IsInNursery(CalleeToken(callee)))) {
       last_.keep(kept);
     }
     return Walked::Done;
@@ -444,12 +448,12 @@ Walked JitFrames::emitCaller(const Link& link) {
   }
   StackWriter::Mark before = writer_.mark();
   const JitcodeGlobalEntry* entry = code_.entry(link.returnAddress);
-  Walked walked = emitFunction(fp, place.return_address, link.returnAddress, false, entry);
+  Walked walked = emitFunction(fp, link.returnAddress, false, entry);
   if (walked == Walked::Done && isSameEachTime) {
     StrobeCallSite found[STROBE_CALL_SITE_WAYS];
     if (writer_.describeCallSite(before, found)) {
       bool isOfOneScript = entry && (entry->isIon() || entry->isIonIC() || entry->isBaseline());
-      callSites_.put(key, IsInNursery(CalleeToken(place.callee)) ? 0 : place.callee, script(), isOfOneScript, found);
+      callSites_.put(key, IsInNursery(CalleeToken(callee)) ? 0 : callee, script(), isOfOneScript, found);
     }
   }
   return walked;
@@ -500,14 +504,14 @@ void JitFrames::noteEntry(uintptr_t fp) {
   entry_ = {stack_.word(fp + ReturnAddressOffset), fp + DescriptorOffset, stack_.word(fp)};
 }
 
-void JitFrames::emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress) {
+void JitFrames::emitTrampolineNative(uintptr_t fp) {
   auto token = CalleeToken(stack_.word(fp + CalleeOffset));
   if (!IsCell(uintptr_t(token)) || !jit::CalleeTokenIsFunction(token)) {
     return;
   }
   auto native = reinterpret_cast<uintptr_t>(jit::CalleeTokenToFunction(token)->native());
   if (const StrobeNative* found = NativeAt(nativeCode_, native)) {
-    writer_.appendNative(*found, {fp, returnAddress, uintptr_t(token), STROBE_PLACE_JIT});
+    writer_.appendNative(*found);
   }
 }
 
@@ -569,7 +573,7 @@ void JitFrames::emitExitFunction(uintptr_t exit) {
     return;
   }
   if (const char* name = NameOfVMFunction(footer->functionId())) {
-    writer_.appendNative(name, {exit, stack_.word(exit + ReturnAddressOffset), 0, STROBE_PLACE_JIT});
+    writer_.appendNative(name);
   }
 }
 
@@ -599,7 +603,7 @@ Walked JitFrames::emitFrom(Link link) {
         if (!stack_.holdsFrame(link.callerFrame)) {
           return contradict("the frame of a trampoline is not on the stack");
         }
-        emitTrampolineNative(link.callerFrame, stack_.word(link.callerFrame + ReturnAddressOffset));
+        emitTrampolineNative(link.callerFrame);
         break;
       case FrameType::BaselineInterpreterEntry:
         break;

@@ -157,14 +157,13 @@ class JitFrames {
   }
   // Writes the function's frame at `fp`, and the functions that are inlined into it at `pc`. `entry` is that of the
   // code at `pc`, or of a cache that is used there.
-  Walked emitFunction(uintptr_t fp, uintptr_t returnAddress, uintptr_t pc, bool leaf,
-                      const js::jit::JitcodeGlobalEntry* entry);
+  Walked emitFunction(uintptr_t fp, uintptr_t pc, bool leaf, const js::jit::JitcodeGlobalEntry* entry);
   bool isFrameOf(uintptr_t fp, const js::jit::JitcodeGlobalEntry* entry) const;
   enum class Inlined { No, Yes };
   // Checks the function's frame, and writes it with or without inlined functions. `entry` is null, and `pc` 0, where they
   // are not known.
-  Walked emitPhysicalFunction(uintptr_t fp, uintptr_t returnAddress, const js::jit::JitcodeGlobalEntry* entry,
-                              uintptr_t pc = 0, bool leaf = false, Inlined inlined = Inlined::No);
+  Walked emitPhysicalFunction(uintptr_t fp, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc = 0,
+                              bool leaf = false, Inlined inlined = Inlined::No);
   // What the script was executing or calling at `pc`, in its bytecode.
   uint32_t offsetAt(uintptr_t fp, JSScript* script, const js::jit::JitcodeGlobalEntry* entry, uintptr_t pc,
                     bool leaf) const;
@@ -180,7 +179,7 @@ class JitFrames {
   static constexpr uintptr_t UsualFrame = 2 * CacheLine;
   // For how many of the next frames this was done.
   size_t prefetched_ = 0;
-  void emitTrampolineNative(uintptr_t fp, uintptr_t returnAddress);
+  void emitTrampolineNative(uintptr_t fp);
   // Writes the built-in that a function of the engine stands for, if JIT code has called that function.
   void emitExitFunction(uintptr_t exit);
   // The first place, at or after `at`, of a return address for which `isWanted` is true; 0 if there is none nearby.

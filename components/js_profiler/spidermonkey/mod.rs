@@ -26,7 +26,7 @@ mod version;
 pub use context::{EngineContext, SampledContext};
 #[cfg(test)]
 pub use ffi::MOST_WORK;
-pub use ffi::{CUT, FrameKind, FramePlace, FunctionKey, Position};
+pub use ffi::{CUT, FrameKind, FunctionKey, Position};
 pub use known_functions::KnownFunctions;
 pub use natives::{NativeCode, prepare};
 pub use prefetch::NeededLines;

@@ -95,28 +95,28 @@ NativeFrames::At NativeFrames::goUp(uintptr_t end) {
     if (!toCaller()) {
       return At::Lost;
     }
-    steps_[stepCount_++ % KeptSteps] = {address, registers_.sp};
+    steps_[stepCount_++ % KeptSteps] = address;
   }
   return At::Lost;
 }
 
-size_t NativeFrames::findNatives(Found* found, size_t most) {
+size_t NativeFrames::findNatives(StrobeNative* found, size_t most) {
   bool knowsAll = !stepCount_ || strobe_natives_version() == code_.natives_version;
   size_t first = stepCount_ > KeptSteps ? stepCount_ - KeptSteps : 0;
   size_t length = 0;
   bool isCalled = true;
   for (size_t i = stepCount_; i-- > first && length < most;) {
-    const Step& step = steps_[i % KeptSteps];
+    uintptr_t step = steps_[i % KeptSteps];
     if (!isCalled) {
-      isCalled = isInCall(step.address);
+      isCalled = isInCall(step);
       continue;
     }
-    const StrobeNative* native = NativeAt(code_, step.address);
+    const StrobeNative* native = NativeAt(code_, step);
     if (!native && !knowsAll) {
-      native = newNativeAt(step.address);
+      native = newNativeAt(step);
     }
     if (native) {
-      found[length++] = {*native, {step.end - DescriptorOffset, 0, native->begin, STROBE_PLACE_NATIVE}};
+      found[length++] = *native;
       isCalled = false;
     }
   }
@@ -147,25 +147,6 @@ const StrobeNative* NativeFrames::newNativeAt(uintptr_t address) {
     }
   }
   return nullptr;
-}
-
-bool NativeFrames::toAnyCaller() {
-  return AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc)) ? leaveLinkedCode() : toCaller();
-}
-
-bool NativeFrames::has(const StrobeFramePlace& place) {
-  while (registers_.sp <= place.address && work_.take(Cost::Look)) {
-    bool isJit = AddressIsInExecutableMemory(reinterpret_cast<void*>(registers_.pc));
-    uintptr_t address = leaf_ ? registers_.pc : registers_.pc - 1;
-    if (!toAnyCaller()) {
-      return false;
-    }
-    if (registers_.sp - DescriptorOffset == place.address) {
-      const StrobeNative* native = isJit ? nullptr : NativeAt(code_, address);
-      return native && native->begin == place.callee;
-    }
-  }
-  return false;
 }
 
 }  // namespace strobe

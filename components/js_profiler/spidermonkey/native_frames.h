@@ -21,13 +21,6 @@ const StrobeNative* NativeAt(const StrobeNativeCode& code, uintptr_t address);
 class NativeFrames {
   // A script's call of a native takes only a few of the engine's frames, so older frames need not be remembered.
   static constexpr size_t KeptSteps = 32;
-  struct Step {
-    // An address in the code that runs. A return address itself may belong to the next function, if the call does not
-    // return.
-    uintptr_t address;
-    // Where the caller's part of the stack begins.
-    uintptr_t end;
-  };
 
   const StrobeNativeCode& code_;
   StackMemory stack_;
@@ -36,7 +29,7 @@ class NativeFrames {
   // Whether the program counter is that of the stopped thread, and not a return address.
   bool leaf_ = true;
   // What goUp() has passed: step number i is at i % KeptSteps.
-  Step steps_[KeptSteps];
+  uintptr_t steps_[KeptSteps];
   size_t stepCount_ = 0;
   // The last native that was found although it is not in the table.
   StrobeNative newNative_ = {};
@@ -60,16 +53,10 @@ class NativeFrames {
   // Goes up to JIT code, or until the stack pointer is beyond `end`.
   At goUp(uintptr_t end);
 
-  // A native that was found.
-  struct Found {
-    StrobeNative native;
-    StrobeFramePlace place;
-  };
-
   // The natives that scripts, or other natives, have called among what goUp() has passed, from the root to the leaf.
   // Returns how many there are, at most `most`. The oldest native was called by a script. A younger one is counted only
   // if the engine has called it as it calls any function: the engine also uses the code of natives for other things.
-  size_t findNatives(Found* found, size_t most);
+  size_t findNatives(StrobeNative* found, size_t most);
 
   // The registers of the frame that was reached.
   const StrobeRegisters& registers() const { return registers_; }
@@ -78,9 +65,6 @@ class NativeFrames {
   // Goes from JIT code that is not JavaScript's, such as that of a regular expression, to its caller. Such code links
   // its frames as C++ does. False if the frame is not linked.
   bool leaveLinkedCode();
-
-  // Goes up to a place. Returns whether a frame of the place's native is there.
-  bool has(const StrobeFramePlace& place);
 
   // Goes on from a frame that is known from elsewhere.
   void goOnFrom(const StrobeRegisters& registers);
@@ -96,8 +80,6 @@ class NativeFrames {
   bool isInCall(uintptr_t address) const;
   // The native whose code contains an address, if the native was defined after the table of natives was read.
   const StrobeNative* newNativeAt(uintptr_t address);
-  // The same from any frame: JIT code links each of its frames, too.
-  bool toAnyCaller();
 };
 
 }  // namespace strobe

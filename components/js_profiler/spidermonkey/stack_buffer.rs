@@ -12,7 +12,7 @@ use js_profiler_traits::recording::MissedReason;
 use js_profiler_traits::{RealmId, preferences};
 
 use super::ffi::{
-    FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FramePlace, FunctionKey, GlueFrame,
+    FRAME_GUESSED_NAME, FRAME_MUTED, FRAME_NO_TEXT, FrameKind, FunctionKey, GlueFrame,
     GlueNewFunction, MOST_WORK, Position, SAME, Text,
 };
 #[cfg(test)]
@@ -155,7 +155,7 @@ pub enum WalkOutcome {
     Stack,
     /// No JavaScript is running.
     Idle,
-    /// The engine is collecting garbage.
+    /// The engine is collecting garbage, and changes what the walk needs.
     Collecting,
     /// The stack contradicts itself, or the engine does not allow a walk at this moment. The text says what
     /// is wrong.
@@ -173,8 +173,6 @@ pub struct StackBuffer {
     pub(super) number: Option<WalkNumber>,
     /// From the leaf. An element may stand for several frames.
     pub(super) frames: Vec<GlueFrame>,
-    /// The places of all frames.
-    pub(super) places: Vec<FramePlace>,
     /// As long as `frames`. The functions of frames that have no known function are written.
     pub(super) functions: Vec<MaybeUninit<GlueNewFunction>>,
     pub(super) text: Vec<u8>,
@@ -183,8 +181,11 @@ pub struct StackBuffer {
     /// How many of the frames, counted from the leaf, have nothing left out between them.
     pub(super) complete: usize,
     pub(super) max_frames: usize,
-    /// How much a walk and what comes after it in the same stop may do.
+    /// How much a walk may do.
     pub(crate) most_work: u32,
+    /// How much the last walk could still have done.
+    #[cfg(test)]
+    pub(crate) work_left: u32,
     /// For whom the stack is: see [`StackBuffer::set_audience`].
     pub(super) realms: Vec<u64>,
     pub(super) realm_frames: Vec<usize>,
@@ -198,7 +199,6 @@ impl StackBuffer {
             base: None,
             number: None,
             frames: Vec::new(),
-            places: Vec::new(),
             functions: Vec::new(),
             text: vec![0; TEXT_CAPACITY],
             truncated: false,
@@ -206,6 +206,8 @@ impl StackBuffer {
             complete: 0,
             max_frames: preferences::max_stack_depth(),
             most_work: MOST_WORK,
+            #[cfg(test)]
+            work_left: 0,
             realms: Vec::new(),
             realm_frames: Vec::new(),
             everything: true,
@@ -231,7 +233,6 @@ impl StackBuffer {
         let room = self.max_frames + for_pages;
         self.clear();
         self.frames.reserve(room);
-        self.places.reserve(room);
         self.functions.reserve(room);
         self.complete = 0;
     }
@@ -241,20 +242,17 @@ impl StackBuffer {
         self.base = None;
         self.number = None;
         self.frames.clear();
-        self.places.clear();
         self.functions.clear();
     }
 
     /// How many frames there is room for.
     pub fn capacity(&self) -> usize {
-        let places_and_functions = self.places.capacity().min(self.functions.capacity());
-        self.frames.capacity().min(places_and_functions)
+        self.frames.capacity().min(self.functions.capacity())
     }
 
     /// The memory that it has allocated, in bytes.
     pub fn memory(&self) -> usize {
         self.frames.capacity() * size_of::<GlueFrame>()
-            + self.places.capacity() * size_of::<FramePlace>()
             + self.functions.capacity() * size_of::<GlueNewFunction>()
             + self.text.capacity()
             + self.realms.capacity() * size_of::<u64>()
@@ -310,10 +308,5 @@ impl StackBuffer {
             WalkedPart::Frame(frame) => frame,
             WalkedPart::Same { .. } => panic!("the walk was based on another"),
         })
-    }
-
-    /// The places of the frames, from the root to the leaf.
-    pub fn places(&self) -> impl Iterator<Item = FramePlace> {
-        self.places.iter().rev().copied()
     }
 }

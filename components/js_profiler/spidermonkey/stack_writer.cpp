@@ -35,7 +35,7 @@ StackWriter::StackWriter(StrobeStack* stack, JS::Realm* realm)
       openRealms_(stack->max_frames ? stack->realms_length : 0), work_(&stack->work_left) {
   stack->number = 0;
   stack->frames_length = 0;
-  stack->places_length = 0;
+  stack->frame_count = 0;
   stack->complete_length = 0;
   stack->truncated = false;
   stack->complete_truncated = false;
@@ -83,7 +83,7 @@ StackWriter::Added StackWriter::append(const NewFrame& frame, const CodePlace* c
     builtInsBegin_ = stack_->frames_length;
   }
   if (isForEverything()) {
-    stack_->complete_length = stack_->places_length;
+    stack_->complete_length = stack_->frame_count;
     builtInsBegin_ = stack_->frames_length;
   }
   return added;
@@ -173,12 +173,12 @@ bool StackWriter::checkRoom() {
 size_t StackWriter::push(const NewFrame& frame) {
   size_t index = stack_->frames_length++;
   stack_->frames[index] = frame.compact;
-  stack_->places[stack_->places_length++] = frame.place;
+  stack_->frame_count++;
   return index;
 }
 
 void StackWriter::cut(size_t length) {
-  stack_->places_length -= stack_->frames_length - length;
+  stack_->frame_count -= stack_->frames_length - length;
   stack_->frames_length = length;
 }
 
@@ -314,7 +314,7 @@ bool StackWriter::describeCallSite(const Mark& before, StrobeCallSite (&sites)[S
   return true;
 }
 
-bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place, StrobeKeptFrame* kept) {
+bool StackWriter::appendCallSite(const StrobeCallSite& site, StrobeKeptFrame* kept) {
   const StrobePosition* positions[MostOfCall] = {};
   for (uint32_t i = 0; i < site.length; i++) {
     const StrobeCallSite& slot = (&site)[i / STROBE_MAX_INLINED];
@@ -332,12 +332,12 @@ bool StackWriter::appendCallSite(const StrobeCallSite& site, const StrobeFramePl
     }
   }
   isKnown_ = true;
-  kept->index = uint32_t(stack_->places_length);
+  kept->index = uint32_t(stack_->frame_count);
   kept->count = site.length;
   for (uint32_t i = 0; i < site.length && !full(); i++) {
     const StrobeCallSite& slot = (&site)[i / STROBE_MAX_INLINED];
     uint32_t at = i % STROBE_MAX_INLINED;
-    NewFrame frame = {stack_->known.functions[slot.known[at] - 1], place, {}};
+    NewFrame frame = {stack_->known.functions[slot.known[at] - 1], {}};
     frame.compact.known = slot.known[at];
     frame.compact.flags = slot.flags[at];
     if (positions[i]) {
@@ -388,11 +388,11 @@ bool StackWriter::countForRealm(uint32_t realm, uint32_t count) {
 void StackWriter::noteSettled() {
   builtInsBegin_ = stack_->frames_length;
   if (stack_->everything) {
-    stack_->complete_length = stack_->places_length;
+    stack_->complete_length = stack_->frame_count;
   }
 }
 
-bool StackWriter::appendSame(const StrobeKeptFrame& same, const StrobeFramePlace& place) {
+bool StackWriter::appendSame(const StrobeKeptFrame& same) {
   bool mayBeSame = isSettled() && total_ + same.count <= stack_->max_frames && hasRoom(same.count);
   if (!mayBeSame || !countForRealm(same.realm, same.count)) {
     return false;
@@ -404,8 +404,7 @@ bool StackWriter::appendSame(const StrobeKeptFrame& same, const StrobeFramePlace
   } else {
     stack_->frames[stack_->frames_length++] = {STROBE_SAME, same.index, {same.count, 0}, 0};
   }
-  std::fill_n(stack_->places + stack_->places_length, same.count, place);
-  stack_->places_length += same.count;
+  stack_->frame_count += same.count;
   noteSettled();
   return true;
 }

@@ -45,12 +45,11 @@ uint32_t OffsetInPhysical(const js::jit::IonEntry& entry, const void* address);
 // A frame that is to be appended.
 struct NewFrame {
   const StrobeFunctionKey& function;
-  const StrobeFramePlace& place;
   StrobeFrame compact;
 };
 
-// Appends frames and their text to a StrobeStack. It is used while the walked thread is stopped, and only while
-// the heap is idle. Of a script that is on the stack it reads only words that do not change while the script is
+// Appends frames and their text to a StrobeStack. It is used while the walked thread is stopped, and not while
+// scripts are being moved. Of a script that is on the stack it reads only words that do not change while the script is
 // there: its place, its source, its function and the function's name.
 class StackWriter {
   // A part of StrobeStack::text.
@@ -98,33 +97,31 @@ class StackWriter {
   bool wantsPosition() const { return stack_->everything && total_ < stack_->max_frames; }
 
   // `offset` is where the function was in its bytecode; NoOffset if it is not known.
-  void appendScript(JSScript* script, const StrobeFramePlace& place, uint32_t offset);
+  void appendScript(JSScript* script, uint32_t offset);
 
   // A function that Ion inlined. Its JSScript may be gone. The table entry has what identifies the function,
   // and a label "name (file:line:column)".
   void appendInlined(const js::jit::IonScriptData& data, const char* label, JS::Realm* realm,
-                     const StrobeFramePlace& place, uint32_t offset);
+                     uint32_t offset);
 
   // A built-in, DOM function or DOM constructor.
-  void appendNative(const StrobeNative& native, const StrobeFramePlace& place);
+  void appendNative(const StrobeNative& native);
   // A built-in in whose place a function of the engine runs.
-  void appendNative(const char* name, const StrobeFramePlace& place);
+  void appendNative(const char* name);
 
   // `offset` is the offset in the module, in bytes, of the call that the function was making; 0 if it is not
   // known.
-  void appendWasm(const js::wasm::Code& code, uint32_t funcIndex, JS::Realm* realm, const StrobeFramePlace& place,
-                  uint32_t offset);
+  void appendWasm(const js::wasm::Code& code, uint32_t funcIndex, JS::Realm* realm, uint32_t offset);
 
   // The functions that Ion inlined at `address` of `entry`, leaf first, without the outermost function.
-  void appendInlinedFunctions(const js::jit::IonEntry& entry, const void* address, JS::Realm* realm,
-                              const StrobeFramePlace& place);
+  void appendInlinedFunctions(const js::jit::IonEntry& entry, const void* address, JS::Realm* realm);
 
   // The frames of the C++ interpreter. A frame that continues in JIT code is left out, because it is among the
   // frames of JIT code. If `enteringJit` is true, the current frame of the activation is not left out.
   void appendInterpreterFrames(JSContext* cx, js::InterpreterActivation* activation, bool enteringJit);
 
   // The number of frames that are written.
-  size_t length() const { return stack_->places_length; }
+  size_t length() const { return stack_->frame_count; }
 
   // How much is written.
   struct Mark {
@@ -135,10 +132,10 @@ class StackWriter {
   // Writes the functions that an earlier walk has found for such a frame. `site` is a slot of the table of calls. If too
   // little is known of them now, writes nothing and returns false. `kept` gets what was written; its count is 0 if that
   // depends on other frames.
-  bool appendCallSite(const StrobeCallSite& site, const StrobeFramePlace& place, StrobeKeptFrame* kept);
+  bool appendCallSite(const StrobeCallSite& site, StrobeKeptFrame* kept);
   // Writes that these frames of the stack before are here, too. If that depends on other frames, writes nothing and
   // returns false.
-  bool appendSame(const StrobeKeptFrame& same, const StrobeFramePlace& place);
+  bool appendSame(const StrobeKeptFrame& same);
   // Puts the functions that were written for one frame since `before` into `sites`. False if some of them are not known
   // or were left out, or if they are too many.
   bool describeCallSite(const Mark& before, StrobeCallSite (&sites)[STROBE_CALL_SITE_WAYS]) const;
@@ -184,8 +181,8 @@ class StackWriter {
   void appendMark(const NewFrame& frame);
   // Makes a frame stand for hidden functions.
   void makeMark(size_t index, uint64_t realm);
-  // No element of `frames` stands for no frame, so there are not more elements than places.
-  bool hasRoom(size_t count = 1) const { return stack_->frames_capacity - stack_->places_length >= count; }
+  // No element of `frames` stands for no frame, so there are not more elements than frames.
+  bool hasRoom(size_t count = 1) const { return stack_->frames_capacity - stack_->frame_count >= count; }
   // Whether there is room for a frame. If not, the stack ends here.
   bool checkRoom();
   // Writes a frame, for which there must be room.

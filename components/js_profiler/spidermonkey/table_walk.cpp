@@ -88,10 +88,25 @@ void PrefetchLeaf(const StrobeStopped& stopped, const JitCode& code, const Strob
 void AppendNatives(NativeFrames& frames, StackWriter& writer) {
   // More than natives call each other in practice. With more of them, the youngest are left out.
   constexpr size_t MostNatives = 8;
-  NativeFrames::Found found[MostNatives];
+  StrobeNative found[MostNatives];
   for (size_t i = frames.findNatives(found, MostNatives); i-- > 0;) {
-    writer.appendNative(found[i].native, found[i].place);
+    writer.appendNative(found[i]);
   }
+}
+
+// Whether a collection of garbage is changing what the walk follows: scripts, their functions, their code and its table.
+//
+// A collection of the whole heap sweeps the table, and compaction moves the cells. A minor collection moves a callee that is in the nursery. It copies the
+// callee, overwrites the first two words of the old one, and then stores the new address in the frame. The walk reads other
+// words, which both have: the function's flags, its script and its native. It reads more of a script, of its source object and
+// of the function that it was made with, and none of these is ever in the nursery (JSFunction::create with gc::Heap::Tenured,
+// JSCLASS_FOREGROUND_FINALIZE). All other parts of a collection mark cells, and free those that nothing leads to. What
+// earlier walks have found of those is not used after the table of code was swept, which comes first.
+bool IsWalkedMemoryCollected(JSContext* cx) {
+  JSRuntime* runtime = cx->runtime();
+  JS::HeapState state = runtime->heapState();
+  return state != JS::HeapState::Idle && state != JS::HeapState::MinorCollecting &&
+         (runtime->gc.isHeapCompacting() || !cx->isProfilerSamplingEnabled());
 }
 
 // Whether an address is in a WebAssembly function.
@@ -113,8 +128,7 @@ StrobeWalk strobe_walk_table(JSContext* cx, const StrobeStopped* stopped, Strobe
   if (!cx->activation()) {
     return STROBE_WALK_IDLE;
   }
-  // Cells must not be followed while a collection may move them.
-  if (cx->runtime()->heapState() != JS::HeapState::Idle) {
+  if (IsWalkedMemoryCollected(cx)) {
     return STROBE_WALK_COLLECTING;
   }
   Work& work = writer.work();

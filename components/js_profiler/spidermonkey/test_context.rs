@@ -4,7 +4,7 @@
 
 //! A context of the engine for tests.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use mozjs::realm::AutoRealm;
 use mozjs::rooted;
 use mozjs::rust::wrappers2::{
     GetTestingFunctions, JS_ClearPendingException, JS_DefineFunction, JS_DefineProperty,
-    JS_GetPendingException, JS_NewGlobalObject,
+    JS_GetPendingException, JS_NewGlobalObject, JS_NewPlainObject,
 };
 use mozjs::rust::{
     CompileOptionsWrapper, RealmOptions, SIMPLE_GLOBAL_CLASS, ToString, evaluate_script,
@@ -33,7 +33,11 @@ use super::EngineContext;
 
 /// A context of the thread that made it. It runs no script unless [`with_scripts`](Self::with_scripts) is
 /// called.
-pub struct TestContext(NonNull<JSContext>);
+pub struct TestContext {
+    cx: NonNull<JSContext>,
+    /// Where a cell of each part of the heap is, once there are scripts.
+    cells: Cell<[usize; 2]>,
+}
 
 impl TestContext {
     /// A new context. Initialises the engine the first time.
@@ -46,12 +50,16 @@ impl TestContext {
         const HEAP_SIZE: u32 = 32 * 1024 * 1024;
         // SAFETY: the engine is initialised.
         let cx = unsafe { JS_NewContext(HEAP_SIZE, std::ptr::null_mut()) };
-        Self(NonNull::new(cx).unwrap())
+        Self {
+            cx: NonNull::new(cx).unwrap(),
+            cells: Cell::default(),
+        }
     }
 
-    /// An address in memory that the engine has allocated for the context.
-    pub fn address(&self) -> usize {
-        self.0.addr().get()
+    /// Addresses in memory that the engine has allocated: for the context, for old objects and for new ones.
+    pub fn memory(&self) -> [usize; 3] {
+        let [old, new] = self.cells.get();
+        [self.cx.addr().get(), old, new]
     }
 
     /// Makes a realm, and calls `run` with a function that evaluates a script in it; the arguments of that
@@ -63,21 +71,21 @@ impl TestContext {
         const NURSERY: u32 = 256 << 10;
         // SAFETY: the context is this thread's, and nothing has run in it yet.
         let mut cx = unsafe {
-            JS_SetNativeStackQuota(self.0.as_ptr(), STACK_QUOTA, STACK_QUOTA, STACK_QUOTA);
+            JS_SetNativeStackQuota(self.cx.as_ptr(), STACK_QUOTA, STACK_QUOTA, STACK_QUOTA);
             // Small, so that a short program fills it.
             for key in [
                 JSGCParamKey::JSGC_MIN_NURSERY_BYTES,
                 JSGCParamKey::JSGC_MAX_NURSERY_BYTES,
             ] {
-                JS_SetGCParameter(self.0.as_ptr(), key, NURSERY);
+                JS_SetGCParameter(self.cx.as_ptr(), key, NURSERY);
             }
-            assert!(UseInternalJobQueues(self.0.as_ptr()));
+            assert!(UseInternalJobQueues(self.cx.as_ptr()));
             assert!(InitSelfHostedCode(
-                self.0.as_ptr(),
+                self.cx.as_ptr(),
                 Default::default(),
                 None
             ));
-            mozjs::context::JSContext::from_ptr(self.0)
+            mozjs::context::JSContext::from_ptr(self.cx)
         };
         let cx = &mut cx;
         rooted!(&in(cx) let global = new_global(cx));
@@ -97,6 +105,9 @@ impl TestContext {
             let defined = JS_DefineFunction(cx, global, c"pause".as_ptr(), Some(pause), 0, 0);
             assert!(!defined.is_null());
         }
+        // SAFETY: we are in a realm. A collection may move the object. What counts is where it was made.
+        let new = unsafe { JS_NewPlainObject(cx) };
+        self.cells.set([global.get().addr(), new.addr()]);
         run(&mut |url, line, script| {
             rooted!(&in(cx) let mut value = UndefinedValue());
             let options = CompileOptionsWrapper::new(cx, url.to_owned(), line);
@@ -108,7 +119,7 @@ impl TestContext {
     /// Sets whether other threads may compile scripts. Otherwise a script waits until it is compiled.
     pub fn let_other_threads_compile(&self, may: bool) {
         // SAFETY: the context is this thread's.
-        unsafe { JS_SetOffthreadIonCompilationEnabled(self.0.as_ptr(), may) };
+        unsafe { JS_SetOffthreadIonCompilationEnabled(self.cx.as_ptr(), may) };
     }
 
     /// Switches tiers of the engine off, in all contexts of the process, until the result is dropped.
@@ -130,7 +141,7 @@ impl TestContext {
             }
         }
 
-        let switched_off = SwitchedOff(self.0, tiers);
+        let switched_off = SwitchedOff(self.cx, tiers);
         switched_off.set(0);
         switched_off
     }
@@ -138,7 +149,7 @@ impl TestContext {
     /// This context, for an event loop. The result must be dropped before this value.
     pub fn engine(&self) -> EngineContext {
         // SAFETY: the context is this thread's, and the value stays on this thread.
-        unsafe { EngineContext::new(self.0) }
+        unsafe { EngineContext::new(self.cx) }
     }
 }
 
@@ -232,6 +243,6 @@ extern "C" fn shut_down() {
 impl Drop for TestContext {
     fn drop(&mut self) {
         // SAFETY: the context is this thread's.
-        unsafe { JS_DestroyContext(self.0.as_ptr()) };
+        unsafe { JS_DestroyContext(self.cx.as_ptr()) };
     }
 }

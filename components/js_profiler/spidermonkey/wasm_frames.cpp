@@ -177,7 +177,7 @@ JitFrames::WasmEnd JitFrames::emitWasm(uintptr_t pc, uintptr_t* fp, uintptr_t ca
         return work_.isDone() ? (tooMuch(), WasmEnd::Inconsistent) : isNotOnStack();
       }
       // The leaf's `callee` is 0 and it makes no call.
-      writer_.appendWasm(*call.block->code, call.range->funcIndex(), instance->realm(), {*fp, returnAddress, 0, STROBE_PLACE_WASM},
+      writer_.appendWasm(*call.block->code, call.range->funcIndex(), instance->realm(),
                          call.isCall ? call.bytecode : 0);
     }
     // What has called this one has the same instance unless the call may be to another one.

@@ -13,7 +13,7 @@ namespace strobe {
 
 // What a step costs, in units of some 10 ns on an idle machine when the processor's caches have nothing of it.
 enum class Cost : uint32_t {
-  // One word or pointer is compared: a frame in a list, a place of an earlier walk, a frame that is the same as before.
+  // One word or pointer is compared: a frame in a list, a frame that is the same as before.
   Look = 1,
   // A frame whose functions earlier walks have found, or a frame of the C++ interpreter.
   Known = 8,

@@ -93,7 +93,7 @@ impl Sample {
 pub enum Marker {
     /// Compiling or running script.
     Script,
-    /// Collecting garbage. The sample's stack is the part of the last walked stack that is still there.
+    /// Collecting garbage. The sample's stack is that of the code that the collection has interrupted.
     Gc,
     /// Matching selectors and computing style.
     Style,
@@ -140,12 +140,11 @@ pub struct SampleCounts {
     /// Ticks that passed without a sample, because the sampling thread was too late or the event loop's
     /// thread did not stop in time.
     pub missed: u64,
-    /// Samples taken while garbage was collected. Their stack is the part of the last walked stack that was
-    /// still there.
+    /// Samples without a stack because a collection of garbage was changing what a walk needs: it was sweeping the engine's
+    /// tables of code, or moving cells. A page does not get them.
     pub collecting: u64,
     /// Samples whose stack could not be walked: the engine did not allow it (it was changing its tables of
-    /// code), or the walk found a contradiction. Their stack is the part of the last walked stack that was
-    /// still there; if nothing of it was, there is no sample.
+    /// code), or the walk found a contradiction. They have no stack. A page does not get them.
     pub unwalkable: u64,
     /// Samples whose stack was deeper than [`max_stack_depth`](crate::preferences::max_stack_depth).
     pub truncated: u64,

@@ -30,7 +30,7 @@ from .object_code import Body, Place, Program, readable
 LIST = paths.COMPONENTS / "js_profiler" / "spidermonkey" / "walk_calls.toml"
 
 # The functions that the signal handler calls.
-ROOTS = ("strobe_walk_table", "strobe_count_kept")
+ROOTS = ("strobe_walk_table",)
 
 # The crates whose code is read: our own with the glue, SpiderMonkey, and the one that unwinds native frames.
 CRATES = ("js_profiler", "mozjs_sys", "gimli")
