@@ -383,15 +383,6 @@ const ENOUGH: usize = 3;
 /// The cases of a group end by then. The page repeats those that a busy machine has taken too few samples of.
 const TIME_BOUND: Duration = Duration::from_secs(600);
 
-/// How many of a case's samples may show only a part of a stack: those that fall on a collection of garbage. One collection
-/// takes some milliseconds, and a busy machine takes few samples of a case. So this many may in any case,
-const FEW_PARTS: usize = 5;
-/// and of more samples this percentage.
-const MOST_PARTS: usize = 50;
-
-/// How many of all samples of a group's cases may, in percent. A part of a hundred is usual.
-const MOST_PARTS_OF_GROUP: usize = 5;
-
 /// The shortest sample interval, in milliseconds.
 const INTERVAL: f64 = 1.;
 
@@ -403,8 +394,6 @@ const MARGIN: f64 = 1.;
 #[derive(Default)]
 pub(crate) struct Found {
     samples: usize,
-    /// Samples with only a part of a stack.
-    parts: usize,
     pub(crate) wrong: Vec<String>,
 }
 
@@ -451,42 +440,16 @@ impl Case {
         if samples < ENOUGH {
             wrong.push(format!("{samples} samples are too few"));
         }
-        // While the engine moves its objects, a sample shows the part of the last stack that is still there.
-        let may_show = |stack: &str| self.stacks.contains(&stack);
-        let parts: BTreeSet<_> = seen
-            .iter()
-            .filter(|(stack, _)| may_show(stack))
-            .filter_map(|(_, samples)| samples[0].stack_id)
-            .flat_map(|id| parts(&trace, id))
-            .collect();
-        let mut in_part = 0;
         for (stack, found) in &seen {
-            let is_part = |sample: &&Sample| {
-                sample.marker.is_none() && sample.stack_id.is_some_and(|id| parts.contains(&id))
-            };
-            let count = found.len();
-            if may_show(stack) {
-                continue;
-            }
-            if found.iter().all(is_part) {
-                in_part += count;
-            } else {
+            if !self.stacks.contains(&&**stack) {
+                let count = found.len();
                 wrong.push(format!("{count} of {samples} samples show {stack}"));
             }
-        }
-        if in_part > FEW_PARTS && in_part * 100 > samples * MOST_PARTS {
-            wrong.push(format!(
-                "{in_part} of {samples} samples show a part of a stack"
-            ));
         }
         if !seen.contains_key(self.stacks[0]) {
             wrong.push(format!("no sample shows {}", self.stacks[0]));
         }
-        Found {
-            samples,
-            parts: in_part,
-            wrong,
-        }
+        Found { samples, wrong }
     }
 }
 
@@ -502,11 +465,6 @@ fn extra_samples(trace: &Trace) -> Option<String> {
             "{count} samples are more than {most:.0}, which leaves room for more than all ticks"
         )
     })
-}
-
-/// A stack and its prefixes.
-fn parts(trace: &Trace, id: usize) -> impl Iterator<Item = usize> {
-    std::iter::successors(Some(id), |&id| trace.stacks[id].parent_id)
 }
 
 /// The text of a sample's stack, from `visible` on.
@@ -577,26 +535,19 @@ impl Group {
         let run: BTreeSet<_> = results.keys().map(String::as_str).collect();
         assert_eq!(run, names);
         let mut failures = Vec::new();
-        let (mut samples, mut parts) = (0, 0);
+        let mut samples = 0;
         for case in self.cases {
             let found = case.check(&results[case.name]);
             samples += found.samples;
-            parts += found.parts;
             for wrong in found.wrong {
                 failures.push(format!("{}: {}: {wrong}", self.page, case.name));
             }
         }
         report(&format!(
-            "{}: {} cases; {parts} of {samples} samples show a part of a stack",
+            "{}: {} cases; {samples} samples",
             self.page,
             self.cases.len()
         ));
-        if parts * 100 > samples * MOST_PARTS_OF_GROUP {
-            failures.push(format!(
-                "{}: {parts} of {samples} samples show a part of a stack",
-                self.page
-            ));
-        }
         for failure in &failures {
             report(failure);
         }
