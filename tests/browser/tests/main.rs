@@ -9,6 +9,7 @@
 
 mod about_profiling;
 mod about_profiling_access;
+mod allocating;
 mod buffer;
 mod clients;
 mod coexistence;
