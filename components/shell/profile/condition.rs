@@ -13,6 +13,10 @@ use servo::{JSValue, JavaScriptEvaluationError, WebView};
 /// The time from an answer to the next evaluation.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// A page that could not be asked for so long has lost its process: Servo reports that of no process that the system has ended.
+/// While a page is replaced by another, it may be so for a moment.
+const GONE_AFTER: Duration = Duration::from_secs(3);
+
 type Answer = Rc<RefCell<Option<Result<JSValue, JavaScriptEvaluationError>>>>;
 
 pub struct Condition {
@@ -20,6 +24,8 @@ pub struct Condition {
     state: State,
     /// The last exception that was reported.
     told: Option<String>,
+    /// Since when the page could not be asked.
+    unreachable_since: Option<Instant>,
 }
 
 enum State {
@@ -36,6 +42,8 @@ pub enum Finding {
     Thrown(String),
     /// It cannot be compiled.
     Invalid,
+    /// There is no page any more that could be asked.
+    Gone,
 }
 
 impl Condition {
@@ -44,6 +52,7 @@ impl Condition {
             expression,
             state: State::Waiting(now),
             told: None,
+            unreachable_since: None,
         }
     }
 
@@ -72,6 +81,14 @@ impl Condition {
             },
         };
         self.state = State::Waiting(now + INTERVAL);
+        if answer == Err(JavaScriptEvaluationError::InternalError) {
+            let since = *self.unreachable_since.get_or_insert(now);
+            return match now.duration_since(since) < GONE_AFTER {
+                true => Finding::No,
+                false => Finding::Gone,
+            };
+        }
+        self.unreachable_since = None;
         match answer {
             Ok(JSValue::Boolean(true)) => Finding::Yes,
             Err(JavaScriptEvaluationError::CompilationFailure) => Finding::Invalid,

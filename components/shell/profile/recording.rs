@@ -96,6 +96,10 @@ impl ProfileRecording {
                 "--until-js {}: this is not a valid JavaScript expression",
                 condition.expression()
             )),
+            Finding::Gone => Next::Fail(format!(
+                "--until-js {}: the page's process has ended",
+                condition.expression()
+            )),
         }
     }
 

@@ -759,6 +759,31 @@ fn processes_are_recorded_together_and_each_until_it_dies() {
 }
 
 #[test]
+fn a_recording_whose_page_has_lost_its_process_ends_and_is_saved() {
+    let site = site();
+    let folder = Folder::new();
+    let file = folder.file("a.firefox.json");
+    let url = site.url("/busy.html");
+    let until = "(() => { if (rounds >= 20) { throw new Error('it works'); } return false; })()";
+    let arguments = ["--multiprocess", "--until-js", until, "-o", &file, &url];
+    let mut command = Command::start(&profile_arguments(&arguments));
+    command.wait_for_error("it works");
+    let [process] = content_processes(command.id())[..] else {
+        panic!("there is not one process");
+    };
+    signal(process, "KILL");
+    let output = command.end();
+    assert_eq!(output.status.code(), Some(1), "{}", output.text());
+    assert!(
+        output.stderr.contains("the page's process has ended"),
+        "{}",
+        output.stderr
+    );
+    let recording = recording(&file);
+    assert!(leaves(&recording)["seventy"] > 0);
+}
+
+#[test]
 fn processes_are_browsed_profiled_and_driven() {
     let (hosts, site) = (Hosts::new(), site());
     let driver = Driver::start_with(&["--multiprocess"], &[hosts.variable()]);
