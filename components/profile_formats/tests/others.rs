@@ -7,9 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 
+use flate2::Compression;
 use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use profile_formats::{
     Activity, Deadline, EventLoop, EventLoopKind, Format, FunctionKey, Notice, Place, ReadOptions,
     Recording, Totals, Unit, apply_map_folders, line_report, read, read_with, report,
@@ -571,6 +574,24 @@ fn files_that_are_no_profiles_are_named() {
         error.starts_with("a trace without samples of JavaScript"),
         "{error}"
     );
+}
+
+#[test]
+fn binary_files_of_the_firefox_profiler_are_named() {
+    // A table of one part, which is JSON: its kind, where it begins, and its length.
+    let numbers = [1, 1, 0, 10, 32, 2].map(u32::to_le_bytes).concat();
+    let jslb = [b"\xdc\xdfJSLB\x01\0", &*numbers, b"{}"].concat();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&jslb).unwrap();
+    for content in [jslb, packed.finish().unwrap()] {
+        for name in ["a.jslb", "a.json", "a.firefox.json.gz", "a.folded"] {
+            let error = read(&content, Some(name.as_ref()), None).unwrap_err();
+            let message = error.to_string();
+            let what =
+                "no profile of time: a profile of the Firefox Profiler in its binary form (.jslb)";
+            assert!(message.contains(what), "{name}: {message}");
+        }
+    }
 }
 
 #[test]
