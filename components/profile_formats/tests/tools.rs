@@ -6,7 +6,7 @@
 //! the file itself, by what its tool says about it, and compared with what is read. `STROBE_TOOLS` may name another folder with
 //! such files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::io::Read;
@@ -383,6 +383,62 @@ fn files_of_the_firefox_profiler() {
         for (processed, raw) in processed.iter().zip(&raw) {
             assert_eq!(processed, raw, "{}", file.display());
         }
+    }
+}
+
+/// Weights are numbers of samples, 0 of which is none. What V8 calls a function is code of the machine, and the caller of that is
+/// the function.
+#[test]
+fn files_of_samply() {
+    for file in files("samply-", ".firefox.json.gz") {
+        let profile = unpacked(&file);
+        let mut itself: BTreeMap<String, u64> = BTreeMap::new();
+        let mut total: BTreeMap<String, u64> = BTreeMap::new();
+        for thread in profile["threads"].as_array().unwrap() {
+            let entry = |table: &str, column: &str, index: &Value| {
+                thread[table][column][index.as_u64().unwrap() as usize].clone()
+            };
+            let name_of = |stack: &Value| {
+                let frame = entry("stackTable", "frame", stack);
+                let func = entry("frameTable", "func", &frame);
+                let name = entry("funcTable", "name", &func).as_u64().unwrap();
+                let name = &thread["stringArray"][name as usize];
+                name.as_str().unwrap().to_owned()
+            };
+            let stacks = thread["samples"]["stack"].as_array().unwrap();
+            let weights = thread["samples"]["weight"].as_array().unwrap();
+            for (stack, weight) in stacks.iter().zip(weights) {
+                let weight = weight.as_u64().unwrap();
+                if stack.is_null() || weight == 0 {
+                    continue;
+                }
+                *itself.entry(name_of(stack)).or_default() += weight;
+                let mut names = BTreeSet::new();
+                let mut stack = stack.clone();
+                while !stack.is_null() {
+                    names.insert(name_of(&stack));
+                    stack = entry("stackTable", "prefix", &stack);
+                }
+                for name in names {
+                    *total.entry(name).or_default() += weight;
+                }
+            }
+        }
+        let recording = recording(&file, Format::Firefox);
+        assert_eq!(samples(&recording), itself);
+        // Addresses are the same in several libraries.
+        total.retain(|name, _| name.contains("/project/work.js"));
+        for name in ["work", "JS:~work"] {
+            let name = format!("{name} /project/work.js:");
+            assert!(total.keys().any(|one| one.starts_with(&name)), "{name}");
+        }
+        let mut read: BTreeMap<String, u64> = BTreeMap::new();
+        for (FunctionKey { name, .. }, totals) in Totals::of(&recording).functions {
+            if name.contains("/project/work.js") {
+                *read.entry(name.to_owned()).or_default() += totals.total;
+            }
+        }
+        assert_eq!(read, total);
     }
 }
 

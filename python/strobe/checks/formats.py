@@ -25,12 +25,16 @@ BUILDERS = SCRIPTS / "builders"
 # From PyPI, and from crates.io.
 PY_SPY = "py-spy==0.4.3"
 INFERNO = "0.12.8"
+SAMPLY = "0.13.1"
 # By the name that scripts have for them: the name of the program, and of its package in Debian.
 INSTALLED = {
     "chromium": ("chromium", "chromium"),
     "firefox": ("firefox-esr", "firefox-esr"),
     "perf": ("perf", "linux-perf"),
 }
+# At a higher level samply does not record; in many virtual machines, which count no cycles, not even as root.
+PERF_EVENTS = Path("/proc/sys/kernel/perf_event_paranoid")
+MOST_PARANOID = 1
 
 
 def test_formats(profiles: list[Path]):
@@ -58,6 +62,7 @@ def test_formats(profiles: list[Path]):
 def _check_tools():
     """What other tools write: profiles, and source maps."""
     programs = {name: _installed(*names) for name, names in INSTALLED.items()}
+    _check_perf_events()
     _check_files_of_tools(paths.target_dir() / "formats-of-tools", programs)
     _check_maps_of_builders(paths.target_dir() / "formats-of-builders", programs)
 
@@ -68,6 +73,13 @@ def _installed(program: str, package: str) -> str:
     raise MachError(f"there is no `{program}` on the PATH; on Debian: sudo apt-get install {package}")
 
 
+def _check_perf_events():
+    level = int(PERF_EVENTS.read_text())
+    if level > MOST_PARANOID:
+        allow = f"sudo sysctl kernel.perf_event_paranoid={MOST_PARANOID}"
+        raise MachError(f"{PERF_EVENTS} is {level}, so samply may not record; until the next boot: {allow}")
+
+
 def _check_files_of_tools(folder: Path, programs: dict[str, str]):
     """Makes a file with each tool, and compares the self times that we read with those that a test computes."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -76,6 +88,7 @@ def _check_files_of_tools(folder: Path, programs: dict[str, str]):
         "py-spy": ensure_environment("py-spy", [PY_SPY]) / "py-spy",
         "python": sys.executable,
         "inferno": ensure_program("inferno", INFERNO, program="inferno-collapse-perf"),
+        "samply": ensure_program("samply", SAMPLY),
     }
     named = [f"{name}={file}" for name, file in {**programs, **more}.items()]
     process.run(["node", str(tools / "make.mjs"), str(folder), *named])

@@ -12,7 +12,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const { resolve } = createRequire(import.meta.url);
@@ -28,7 +28,7 @@ const AFTER_WORK = "new Promise((resolve) => setTimeout(resolve, WAIT + 1))";
 const RATE = 250;
 
 /** What is no package of npm. */
-const PROGRAMS = { chromium, firefox, inferno, "py-spy": pySpy };
+const PROGRAMS = { chromium, firefox, inferno, "py-spy": pySpy, samply };
 
 const [folder, ...named] = process.argv.slice(2);
 const paths = Object.fromEntries(named.map((text) => text.split("=")));
@@ -181,6 +181,17 @@ async function inferno(file) {
   const { stdout } = await run(paths.perf, ["script", "-i", "perf.data"]);
   writeFileSync(join(work, "stacks"), stdout);
   keep(`perf-${perfVersion}-inferno-${version}.folded`, (await run(file, ["stacks"])).stdout);
+}
+
+/** The Firefox Profiler's format, with code of the machine. Node.js says where its functions are in memory. */
+async function samply(file) {
+  const [node] = program("node-26", "bin/node");
+  const [version] = /\d[\d.]+/.exec((await run(file, ["--version"])).stdout);
+  const options = ["--perf-basic-prof", "--interpreted-frames-native-stack"];
+  // At its own interval: at ours, `loop` might have no sample.
+  await run(file, ["record", "--save-only", "--output=out.json.gz", "--", node, ...options, "work.js"]);
+  const text = gunzipSync(readFileSync(join(work, "out.json.gz"))).toString();
+  keep(`samply-${version}.firefox.json.gz`, gzipSync(placed(text.replaceAll(dirname(node), "/usr/bin"))));
 }
 
 async function pySpy(file) {
