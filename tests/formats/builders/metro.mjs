@@ -11,7 +11,9 @@ import Metro from "metro";
 const [projectRoot, out] = process.argv.slice(2);
 const config = await Metro.loadConfig({ cwd: projectRoot }, { projectRoot, watchFolders: [projectRoot, import.meta.dirname] });
 const getTransformOptions = async () => ({ transform: { experimentalImportSupport: true } });
-const resolver = { ...config.resolver, useWatchman: false };
+// Modules of Metro's own are not in a folder above.
+const nodeModulesPaths = [join(import.meta.dirname, "node_modules")];
+const resolver = { ...config.resolver, nodeModulesPaths, useWatchman: false };
 const transformer = { ...config.transformer, getTransformOptions };
 await Metro.runBuild(
   { ...config, reporter: { update() {} }, resolver, transformer },
