@@ -40,7 +40,7 @@ impl SourceMap {
     ///
     /// 1. the map's `scopes`,
     /// 2. its `x_facebook_sources`, which React Native has, unless a function is `<anonymous>` there,
-    /// 3. the name of the mapping at the function's round bracket,
+    /// 3. the name of the mapping at the function's round bracket, behind the `get` or `set` of the source,
     /// 4. the text of the source,
     /// 5. the name of the mapping at the function's generated name.
     ///
@@ -69,12 +69,18 @@ impl SourceMap {
             let name = self.name_where_it_runs(function.running)?;
             return Some(Cow::Owned(name.shown()));
         };
-        let by_map = name_of_react_native(section, token)
-            .or_else(|| self.name_at_bracket(section, token, place));
-        if let Some(name) = by_map {
+        if let Some(name) = name_of_react_native(section, token) {
             return Some(Cow::Borrowed(name));
         }
-        match self.name_in_source(section, token, place) {
+        let in_source = self.name_in_source(section, token, place);
+        if let Some(name) = self.name_at_bracket(section, token, place) {
+            return Some(match in_source {
+                // Babel names the mapping after the property.
+                Some(Name::Of(whole)) if is_accessor(&whole, name) => Cow::Owned(whole),
+                _ => Cow::Borrowed(name),
+            });
+        }
+        match in_source {
             Some(Name::Of(name)) => Some(Cow::Owned(name)),
             unnamed => match self.name_of_mapping(function.name, place) {
                 // V8 calls some functions by names of what is around them, and other code may happen to be so far before it.
@@ -225,6 +231,13 @@ impl SourceMap {
         let first = names.next()?;
         names.all(|name| name == first).then_some(first)
     }
+}
+
+/// Whether a name is that of the getter or setter of a property.
+fn is_accessor(name: &str, property: &str) -> bool {
+    let prefixes = ["get ", "set "].into_iter();
+    let mut properties = prefixes.filter_map(|prefix| name.strip_prefix(prefix));
+    properties.any(|one| one == property)
 }
 
 /// Whether the engine made the name of those around the function, which has none.

@@ -571,6 +571,31 @@ fn a_function_without_any_name_has_no_generated_one() {
     assert_eq!(name_of(&map, "b", Some(1), &[]), None);
 }
 
+/// The name of a mapping at a bracket is that of the property. V8 calls its functions `get size` and `set size`.
+#[test]
+fn a_getter_is_called_as_the_engine_calls_it() {
+    let name = |text: &str, name: &str| {
+        assert_eq!(text.find('('), Some(13));
+        let map = serde_json::json!({
+            "version": 3,
+            "sources": ["a.js"],
+            "sourcesContent": [text],
+            "names": [name],
+            "mappings": "AAAaA",
+        });
+        name_of(&read(&map.to_string()), "e", Some(1), &[])
+    };
+    for (text, property, expected) in [
+        ("x = {get size() {}}", "size", "get size"),
+        ("x = {set size(to) {}}", "size", "set size"),
+        // The builder's name for it counts if the text has another one.
+        ("x = {get size() {}}", "length", "length"),
+        ("x = {    size() {}}", "size", "size"),
+    ] {
+        assert_eq!(name(text, property).as_deref(), Some(expected), "{text}");
+    }
+}
+
 /// V8 calls the second one `e`, as the variable of the list. Two columns before it is the mapping of another function's name.
 #[test]
 fn a_function_is_not_called_by_what_happens_to_be_before_it() {
