@@ -10,6 +10,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmS
 import { createRequire } from "node:module";
 import { dirname, join, resolve as resolvePath } from "node:path";
 
+import * as babel from "@babel/core";
 import remapping from "@jridgewell/remapping";
 import * as svelte from "@sveltejs/vite-plugin-svelte";
 import * as swc from "@swc/core";
@@ -86,6 +87,12 @@ const BUILDERS = {
         map: composed(made.map, map),
       })),
     ),
+  // It puts the maps together by itself.
+  babel: () =>
+    minified("babel", (code, map) => {
+      const options = { configFile: false, babelrc: false, compact: true, comments: false, sourceMaps: true };
+      return babel.transformAsync(code, { ...options, inputSourceMap: JSON.parse(map) });
+    }),
   "oxc-minify": () =>
     minified("oxc-minify", (code, map) => {
       const made = minifySync("oxc-minify.js", code, { sourcemap: true, module: true });
