@@ -9,3 +9,10 @@ importScripts("busy.js", "kept-busy.js");
 addEventListener("message", async ({ data: { name, values } }) => {
   postMessage(await self[name](...values));
 });
+
+// Stops a profiler and ends the worker, which waits for the trace.
+function stopAndClose(number) {
+  const stopped = stop(number);
+  close();
+  return stopped;
+}

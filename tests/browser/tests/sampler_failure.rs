@@ -10,9 +10,16 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use browser_tests::{Command, Driver, Site, StoppedThread, Trace, signal, skip};
+use browser_tests::{
+    Command, Driver, Site, StoppedThread, TIME_BOUND, Trace, scaled, signal, skip,
+};
 use serde_json::{Value, json};
+
+/// How often to check whether a request has come.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A soft limit of a process. It is lifted when this is dropped.
 pub struct Limit {
@@ -203,6 +210,47 @@ fn a_page_goes_on_while_the_sampling_thread_is_stopped() {
     let ended = driver.execute("return stop(1);");
     Trace::read(&ended["trace"]).assert_sampled(&["seventy"]);
     assert_works(&driver);
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+/// A page that was left, or a worker that ends itself, waits for its traces. The wait has an end.
+#[test]
+fn a_page_or_worker_that_ends_is_told_that_its_traces_do_not_come() {
+    const TOO_LATE: &str =
+        "The trace did not arrive in time, and the document or worker is ending.";
+    let site = Site::allowing().serve();
+    let driver = Driver::start(&[]);
+    driver.open(&site.url("/kept-busy.html"));
+    assert_eq!(driver.execute("return [start(), start()];"), json!([0, 1]));
+    assert_eq!(driver.execute("return inWorker('start');"), 0);
+    driver.execute("return Promise.all([turned(20), inWorker('turned', 20)]);");
+    driver.execute(
+        "addEventListener('pagehide', async () => {
+            for (const stopped of [stop(0), stop(1)]) {
+                const { name, message } = await stopped;
+                navigator.sendBeacon(encodeURI(`/told/${name}/${message}`));
+            }
+        });",
+    );
+    let stopped = match StoppedThread::stop(driver.process().id(), "JsSampler") {
+        Ok(stopped) => stopped,
+        Err(error) => return skip(&format!("a thread may not be stopped: {error}")),
+    };
+    let expected = json!({ "isException": true, "name": "TimeoutError", "message": TOO_LATE });
+    let ended = driver.execute("return inWorker('stopAndClose', 0);");
+    assert_eq!(ended, expected);
+    // The next page comes.
+    driver.open(&site.url("/driven.html"));
+    assert_eq!(driver.get("/title").unwrap(), "Driven");
+    let told = format!("/told/TimeoutError/{}", TOO_LATE.replace(' ', "%20"));
+    // The requests come by themselves.
+    let deadline = Instant::now() + scaled(TIME_BOUND);
+    while site.requests_for(&told) < 2 {
+        assert!(Instant::now() < deadline, "{}", site.requests_for(&told));
+        thread::sleep(RETRY_INTERVAL);
+    }
+    drop(stopped);
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }
