@@ -4,7 +4,9 @@
 
 //! Several sessions, and how they end.
 
-use browser_tests::{Driver, Edges, Site, Trace, alone, visit_allowed};
+use browser_tests::{
+    Display, Driver, Edges, Site, TIME_BOUND, Trace, alone, report, visit_allowed,
+};
 use serde_json::{Value, json};
 
 #[test]
@@ -81,6 +83,68 @@ fn an_inactive_page_is_not_sampled_until_it_is_shown_again() {
     // moment later that it is shown.
     assert!(meanwhile <= 20, "{meanwhile} samples of {before}, {after}");
     assert!(trace.has_frame("workBefore") && trace.has_frame("workAfter"));
+}
+
+#[test]
+fn a_page_in_a_hidden_tab_is_not_sampled_until_it_is_shown_again() {
+    /// A round is 5 ms of work.
+    const ROUNDS: usize = 60;
+    let _alone = alone();
+    let site = Site::allowing().serve();
+    let display = Display::start(800, 600);
+    let driver = Driver::start_on(&display, &["--window-size=640x480"]);
+    driver.open(&site.url("/hidden-tab.html"));
+    let wait_for_rounds = || {
+        let condition = format!("marks.at(-1).rounds >= {ROUNDS}");
+        assert!(driver.becomes_true(&condition, TIME_BOUND), "{condition}");
+    };
+    let tab = driver.get("/window").unwrap();
+    wait_for_rounds();
+    // A session has its tab in front.
+    driver.switch_to(&driver.new_tab());
+    driver.open(&site.url("/driven.html"));
+    driver.execute(&format!(
+        "globalThis.channel = new BroadcastChannel('hidden-tab');
+        channel.postMessage('hidden');
+        return new Promise(resolve => {{
+            channel.onmessage = ({{ data: {{ marks, rounds }} }}) => {{
+                if (marks === 2 && rounds === {ROUNDS}) {{
+                    channel.postMessage('still hidden');
+                }} else if (marks === 3) {{
+                    resolve();
+                }}
+            }};
+        }});"
+    ));
+    driver.switch_to(&tab);
+    driver.execute("mark();");
+    wait_for_rounds();
+    let result = driver.execute("return stop();");
+    let marks = result["marks"].as_array().unwrap();
+    let times: Vec<_> = marks
+        .iter()
+        .map(|mark| mark["time"].as_f64().unwrap())
+        .collect();
+    let trace = Trace::read(&result["trace"]);
+    let worked = |from: f64, to: f64| {
+        let samples = trace.samples_between(from, to);
+        let of_work = samples.filter(|sample| trace.labels(sample).contains(&"workInTab"));
+        of_work.count()
+    };
+    let [_, hidden, still_hidden, shown] = times[..] else {
+        panic!("{times:?}");
+    };
+    let before = worked(0., hidden);
+    let meanwhile = worked(hidden, still_hidden);
+    let after = worked(shown, f64::MAX);
+    report(&format!(
+        "a tab that was hidden: {before} samples before, {meanwhile} meanwhile, {after} afterwards"
+    ));
+    assert!(before > 20 && after > 20, "{before} before, {after} after");
+    // The sampling thread may hear a moment later that the tab is hidden.
+    assert!(meanwhile <= 20, "{meanwhile} samples of {before}, {after}");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
 }
 
 #[test]
