@@ -30,6 +30,7 @@ SYSTEM_PACKAGES = {
         "libudev-dev",
     ),
     "a display, keys and a mouse for the tests of windows": ("xvfb", "xdotool"),
+    "certificates and a server for the tests of them": ("openssl",),
     "stacks of a browser that crashed or hangs": ("gdb",),
     "drawing, with a graphics card or without": ("libegl1-mesa-dev", "libgles2-mesa-dev", "libgl1-mesa-dri"),
     "cryptography and stack unwinding in Servo's dependencies": ("libssl-dev", "libunwind-dev"),

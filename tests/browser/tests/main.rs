@@ -11,6 +11,7 @@ mod about_profiling;
 mod about_profiling_access;
 mod allocating;
 mod buffer;
+mod certificates;
 mod clients;
 mod coexistence;
 mod command_line;
