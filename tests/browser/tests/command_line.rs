@@ -7,9 +7,10 @@
 use std::fs;
 use std::path::Path;
 
+use base64::prelude::{BASE64_STANDARD as BASE64, Engine};
 use browser_tests::{Command, Display, Driver, Site, TIME_BOUND};
 use profile_formats::{Format, read, replace};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn save(text: &str, file: &Path, format: Format) {
     let (recording, _) = read(text.as_bytes(), None, Some(Format::Collapsed)).unwrap();
@@ -43,6 +44,132 @@ fn saved_profiles_are_shown_each_in_a_tab() {
     assert_eq!(tabs.len(), 2);
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
+}
+
+/// The functions that a tab with a recording shows: name, place and self samples.
+fn shown_functions(driver: &Driver) -> Value {
+    let is_ready = "document.documentElement.dataset.ready !== undefined";
+    assert!(driver.becomes_true(is_ready, TIME_BOUND));
+    driver.execute(
+        "return strobe.inspect.functions().map(({ name, place, self }) => [name, place, self]);",
+    )
+}
+
+#[test]
+fn a_saved_profile_is_read_in_the_format_that_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stacks");
+    // By its beginning it is JSON.
+    fs::write(&file, "{main} 3\n").unwrap();
+    let file = file.to_str().unwrap();
+    let output = Command::start(&["view", "--headless", file]).end();
+    assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
+    assert!(output.stderr.contains("not JSON"), "{}", output.stderr);
+    let display = Display::start(1100, 900);
+    let driver = Driver::view_on(&display, &["--from=collapsed", file]);
+    assert_eq!(shown_functions(&driver), json!([["{main}", "", 3]]));
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn a_saved_profile_is_shown_as_its_scripts_were_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (trace, maps) = (file("a.trace.json"), file("dist"));
+    let content = r#"{
+        "resources": ["https://a.test/js/app.js"],
+        "frames": [{ "name": "u", "resourceId": 0, "line": 1, "column": 17 }],
+        "stacks": [{ "frameId": 0 }],
+        "samples": [{ "timestamp": 1, "stackId": 0 }, { "timestamp": 2, "stackId": 0 }]
+    }"#;
+    let map = r#"{
+        "version": 3,
+        "sources": ["../src/square.ts"],
+        "sourcesContent": ["export function square(side: number) {\n  return side * side;\n}"],
+        "names": [],
+        "mappings": "MAAO,SAAS"
+    }"#;
+    fs::write(&trace, content).unwrap();
+    fs::create_dir(&maps).unwrap();
+    fs::write(Path::new(&maps).join("app.js.map"), map).unwrap();
+    let display = Display::start(1100, 900);
+    for (options, shown) in [
+        (&[][..], json!([["u", "https://a.test/js/app.js:1:17", 2]])),
+        (
+            &["--source-maps", &maps],
+            json!([["square", "https://a.test/src/square.ts:1:17", 2]]),
+        ),
+    ] {
+        let driver = Driver::view_on(&display, &[options, &[&trace]].concat());
+        assert_eq!(shown_functions(&driver), shown);
+        let (status, console) = driver.shut_down();
+        assert!(status.success(), "{status}\n{console}");
+    }
+}
+
+#[test]
+fn a_screenshot_is_the_page_as_it_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.png");
+    let path = file.to_str().unwrap();
+    let page = "<!DOCTYPE html><meta charset='utf-8'>
+        <style>body { margin: 0; background: #123456; } div { width: 20px; height: 10px; background: #fedcba; }</style>
+        <div></div>";
+    let site = Site::plain()
+        .generated("/page.html", page.to_owned())
+        .serve();
+    let url = site.url("/page.html");
+    let options = ["--headless", "--window-size=320x200", "--exit-after=load"];
+    let take = |file: &str, url: &str| {
+        let arguments = [&options[..], &["--screenshot", file, url]].concat();
+        Command::start(&arguments).end()
+    };
+    take(path, &url).assert_success();
+
+    // A browser reads it.
+    let driver = Driver::start(&[]);
+    driver.open(&url);
+    let pixels = driver.execute(&format!(
+        "const image = new Image();
+        image.src = 'data:image/png;base64,{}';
+        return image.decode().then(() => {{
+            const canvas = document.createElement('canvas');
+            const size = [image.naturalWidth, image.naturalHeight];
+            [canvas.width, canvas.height] = size;
+            const context = canvas.getContext('2d');
+            context.drawImage(image, 0, 0);
+            const places = [[0, 0], [19, 9], [20, 0], [0, 10], [319, 199]];
+            return [size, ...places.map(([x, y]) => [...context.getImageData(x, y, 1, 1).data])];
+        }});",
+        BASE64.encode(fs::read(&file).unwrap())
+    ));
+    let (inside, outside) = (
+        json!([0xfe, 0xdc, 0xba, 0xff]),
+        json!([0x12, 0x34, 0x56, 0xff]),
+    );
+    assert_eq!(
+        pixels,
+        json!([[320, 200], inside, inside, outside, outside, outside])
+    );
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+
+    // A page that does not come leaves no picture.
+    let missing = folder.path().join("missing.png");
+    let missing = missing.to_str().unwrap();
+    let output = take(missing, "http://127.0.0.1:1/");
+    assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
+    let told = format!("no screenshot in {missing}: its page could not be loaded");
+    assert!(output.stderr.contains(&told), "{}", output.stderr);
+    assert!(!Path::new(missing).exists());
+    let output = take(&format!("{missing}/page.png"), &url);
+    assert_eq!(output.status.code(), Some(2), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("--screenshot: "),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
