@@ -224,7 +224,7 @@ function collection() { // collection > expect changes evaluated
 // Functions and scripts move.
 function compaction() { // compaction > made expect changes
   const kept = [];
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 120; i++) {
     const made = () => i; // made >
     if (i % 8 === 0) { kept.push(made); }
   }

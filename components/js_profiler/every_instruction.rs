@@ -715,14 +715,14 @@ const LEAST_WALKED: u64 = 1_000;
 const MOST_UNWALKABLE: u64 = 10;
 /// While garbage is collected, which takes millions of instructions here, there is a walk at an instruction where none has been
 /// done before, and at each one of so many others.
-const COLLECTED: u64 = 3;
+const COLLECTED: u64 = 5;
 /// How many of a thousand walks may give no stack because of a collection, in all programs that do not cause one. Usually none
 /// does.
 const MOST_COLLECTING: u64 = 10;
 /// The reason that a walk gives while the engine adds an entry to its table of code.
 const CHANGING: &CStr = c"the engine is changing its tables of code";
 /// How many of a thousand walks may give it, in all programs.
-const MOST_CHANGING: u64 = 12;
+const MOST_CHANGING: u64 = 6;
 /// How many instructions one change may take, such as an entry that is added. That takes some 350 of them, and up to 1,800
 /// where the index grows: 290 for the engine's tree, and the rest for the index.
 const LONGEST_CHANGE: u64 = 4_000;
