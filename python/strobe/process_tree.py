@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The processor time and memory of all processes of a browser, from /proc.
+"""The processor time and memory of all processes of a browser, and the time of their threads, from /proc.
 
 Chromium, and Strobe with --multiprocess, have several processes.
 """
@@ -51,6 +51,19 @@ def processor_time(pid: int, proc: Path = PROC) -> float:
     """The processor time, in seconds, of all threads of all processes of the tree. The kernel counts hundredths."""
     ticks = sum(int(ticks) for fields in tree(pid, proc).values() for ticks in fields[PROCESSOR_TIMES])
     return ticks / CLOCK_TICKS
+
+
+def thread_times(pid: int, proc: Path = PROC) -> dict[str, list[float]]:
+    """For each thread of the tree, for how long it has run and for how long it has waited for a processor, in seconds."""
+    times = {}
+    for process in tree(pid, proc):
+        # A process or thread may have ended meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for thread in (proc / str(process) / "task").iterdir():
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    ran, waited, _ = (thread / "schedstat").read_text(encoding="utf-8").split()
+                    times[thread.name] = [int(ran) / 1e9, int(waited) / 1e9]
+    return times
 
 
 def own_memory(pid: int, proc: Path = PROC) -> int:

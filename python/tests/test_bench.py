@@ -25,6 +25,7 @@ from strobe.bench import (
     accuracy,
     bench,
     browsers,
+    busy,
     figures,
     generated_page,
     generated_script,
@@ -420,6 +421,46 @@ class StopsTest(unittest.TestCase):
         )
         self.assertEqual(stops.read_chains(json.loads(saved.read_text())), measured)
         self.assertTrue((measurement.PAGES / "stops" / "stops.html").is_file())
+
+
+class BusyTest(unittest.TestCase):
+    @staticmethod
+    def result(programs: int, interval: int, samples: int, ran: float, of_function: float = 0.7) -> dict:
+        leaves = {"seventy": round(of_function * samples), "thirty": samples - round(of_function * samples)}
+        return {
+            "programs": programs,
+            "interval": interval,
+            "milliseconds": 10_000.0,
+            "shares": {"seventy": 70, "thirty": 30},
+            "leaves": leaves,
+            # The second thread is the page's.
+            "before": {"1": [3.0, 0.0], "2": [1.0, 0.0]},
+            "after": {"1": [3.5, 0.0], "2": [1.0 + ran, 5.0], "3": [0.1, 0.0]},
+        }
+
+    def report(self, *results: dict) -> tuple[str, list[str]]:
+        return busy.report({"browsers": [{"name": "Strobe", "results": list(results)}]})
+
+    def test_samples_are_compared_with_the_time_for_which_the_thread_ran(self):
+        results = [self.result(0, 1, 9900, 9.9), self.result(4, 1, 4500, 5.0), self.result(4, 1, 4700, 5.0)]
+        text, missed = self.report(*results)
+        self.assertEqual(missed, [])
+        self.assertRegex(text, r"Strobe +1 ms +4 +50\.0 +9200 +92\.0 +46\.0 +seventy +70 +70\.00 ")
+
+    def test_too_few_samples_and_wrong_shares_are_missed(self):
+        few = self.result(8, 1, 800, 1.0)
+        self.assertEqual(
+            self.report(self.result(0, 1, 9900, 9.9), few)[1],
+            ["8 busy programs, 1 ms: samples at 80.0 % of the ticks at which the thread ran"],
+        )
+        # Of the longer interval only the shares are judged.
+        self.assertEqual(self.report(self.result(0, 10, 980, 9.9), self.result(8, 10, 80, 1.0))[1], [])
+        [wrong] = self.report(self.result(0, 1, 9900, 9.9), self.result(2, 1, 9000, 9.0, 0.68))[1]
+        self.assertIn("2 busy programs, 1 ms: seventy has 68.00 % instead of 70 %", wrong)
+
+    def test_a_busy_machine_is_too_noisy(self):
+        [noise] = self.report(self.result(0, 1, 5000, 8.0), self.result(2, 1, 1000, 5.0))[1]
+        self.assertIn("too noisy: without busy programs the thread ran for 80.0 % of the time", noise)
 
 
 class WorkersTest(unittest.TestCase):
@@ -856,6 +897,10 @@ class ProcessTreeTest(unittest.TestCase):
         self.assertEqual(process_tree.processor_time(7, proc), 3 * 123 / process_tree.CLOCK_TICKS)
         self.assertEqual(process_tree.own_memory(70, proc), 2 * 10 * 1024)
         self.assertEqual(process_tree.peak_memory(7, proc), 3 * 200 * 1024)
+        for pid, thread in ((7, 7), (70, 72)):
+            (proc / str(pid) / "task" / str(thread)).mkdir(parents=True)
+            (proc / str(pid) / "task" / str(thread) / "schedstat").write_text(f"{thread}000000000 500000000 12\n")
+        self.assertEqual(process_tree.thread_times(7, proc), {"7": [7.0, 0.5], "72": [72.0, 0.5]})
         with self.assertRaisesRegex(MachError, "/9: no such process"):
             process_tree.processor_time(9, proc)
 

@@ -44,7 +44,8 @@ async function checkpoint(name) {
     await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
 }
 
-// Asks ./mach bench for a number about the browser: `processor-time` in s, `memory` or `peak-memory` in bytes.
+// Asks ./mach bench about the browser: `processor-time` is in s, `memory` and `peak-memory` are in bytes, and `thread-times` has
+// for each thread, by its number, for how long it has run and for how long it has waited for a processor, in s.
 async function askBench(name) {
     const response = await fetch(`/checkpoint/${name}`, { method: "POST", body: "" });
     if (!response.ok) {

@@ -15,6 +15,7 @@ from ..server import ALLOWING_HEADERS
 from . import browsers, compared_builds, performance_docs
 from .accuracy import accuracy
 from .browsers import Browser
+from .busy import busy
 from .figures import judge, report
 from .floor import floor
 from .formats import formats
@@ -103,6 +104,8 @@ def bench(options: argparse.Namespace):
         stops(binary, saved, options.seconds)
     elif options.suite == "hostile":
         hostile(binary, saved, options.seconds, options.page)
+    elif options.suite == "busy":
+        busy([browsers.strobe(binary)] + ([other] if other else []), saved, options.seconds, options.rounds)
     elif options.suite == "workers":
         workers(binary, saved, options.seconds)
     elif options.suite == "real":

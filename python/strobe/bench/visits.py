@@ -37,6 +37,7 @@ CHECKPOINTS = {
     "processor-time": process_tree.processor_time,
     "memory": process_tree.own_memory,
     "peak-memory": process_tree.peak_memory,
+    "thread-times": process_tree.thread_times,
 }
 
 

@@ -207,6 +207,16 @@ def add_arguments(parser: argparse.ArgumentParser):
         default=100.0,
         help="total time of the programs with known shares; the other programs take about twice as long (default: 100)",
     )
+    busy = add_comparison(
+        "busy",
+        "how many samples there are, and whether shares are right, beside 2, 4 and 8 busy programs",
+        "The programs want all processors, at the priority of the browser. Fails if a limit named below its table is "
+        "missed. Needs a machine that is idle otherwise.",
+        rounds=2,
+    )
+    busy.add_argument(
+        "--seconds", metavar="N", type=amount, default=10.0, help="seconds for each number of programs (default: 10)"
+    )
     stops = add_suite(
         "stops",
         "how long a sample stops its thread, by the depth of the stack",
