@@ -411,6 +411,264 @@ fn the_page_records_itself_only_if_it_is_asked_to() {
     assert!(status.success(), "{status}\n{console}");
 }
 
+/// The event loops of a recording that is shown: name and samples.
+fn recorded_loops(person: &Person) -> Vec<(String, u64)> {
+    let loops = person.read("strobe.inspect.facts().eventLoops");
+    let loops = loops.as_array().expect("a list").iter();
+    let loops = loops.map(|one| {
+        let name = one["name"].as_str().expect("a name").to_owned();
+        (name, one["samples"].as_u64().expect("a number"))
+    });
+    loops.collect()
+}
+
+/// The addresses of the event loops of a recording that is shown, in order. The recorder is shown then.
+fn recorded_names(person: &Person) -> Vec<String> {
+    let loops = recorded_loops(person);
+    person.click("#show-recorder");
+    person.wait_until("!document.querySelector('#interval').disabled");
+    let mut names: Vec<_> = loops.into_iter().map(|(name, _)| name).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_event_loops_that_are_chosen_are_recorded_and_no_others() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    let ours = driver.get("/window").unwrap();
+    let busy = driver.new_tab();
+    driver.switch_to(&busy);
+    driver.open(&site.url("/busy.html?hidden&worker"));
+    person.wait_until("rounds > 0 && workerRounds > 0");
+    driver.switch_to(&ours);
+    let shown = |path: &str| site.url(path).replacen("http://", "", 1);
+    let page = shown("/busy.html?hidden&worker");
+    let worker = shown("/busy-worker.js");
+
+    // The tabs have had empty pages before, which may have been event loops of their own.
+    let of_site = || {
+        let mut names = recorded_names(&person);
+        names.retain(|name| name != "about:blank");
+        names
+    };
+    person.record(500);
+    assert_eq!(of_site(), [&*worker, &page]);
+    person.click("input[name=loops][value=main]");
+    person.record(500);
+    assert_eq!(of_site(), [&*page]);
+
+    // Ticks say the rest.
+    person.click("input[name=loops][value=ticked]");
+    person.click("#record");
+    let none =
+        "document.querySelector('#error-text')?.textContent.includes('none of them is ticked')";
+    person.wait_until(none);
+    let tick = |name: &str| {
+        let row = format!(
+            "[...document.querySelectorAll('#loops-body tr.loop')]
+                .find(row => row.textContent.includes({}))?.dataset.eventLoop",
+            json!(name)
+        );
+        person.wait_until(&row);
+        let id = person.read(&row);
+        person.click(&format!("#loops-body input[data-event-loop={id}]"));
+    };
+    tick("busy-worker.js");
+    person.record(500);
+    assert_eq!(recorded_names(&person), [&*worker]);
+    tick("busy-worker.js");
+    tick("busy.html");
+    person.record(500);
+    assert_eq!(recorded_names(&person), [&*page]);
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn a_field_with_a_wrong_value_is_named_and_nothing_is_recorded() {
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    person.click("#flight");
+    person.click("#long-tasks");
+    for (field, right, wrong, said) in [
+        (
+            "interval",
+            "1",
+            "0",
+            "Interval: “0” is not a number above 0",
+        ),
+        (
+            "max-samples",
+            "",
+            "1.5",
+            "Buffer: “1.5” is not a whole number above 0",
+        ),
+        (
+            "keep-last",
+            "30",
+            "x",
+            "Flight recorder: “x” is not a number above 0",
+        ),
+        (
+            "long-tasks-ms",
+            "50",
+            "-1",
+            "Long tasks: “-1” is not a number above 0",
+        ),
+    ] {
+        let selector = format!("#{field}");
+        person.fill(&selector, wrong);
+        person.click("#record");
+        let said = json!(format!("Record: {said}"));
+        person.wait_until(&format!(
+            "document.querySelector('#error-text')?.textContent === {said}"
+        ));
+        assert_eq!(person.read("document.activeElement.id"), field);
+        let recording = person.read("strobe.server.status().then(({ recording }) => recording)");
+        assert_eq!(recording, Value::Null, "{field}");
+        person.fill(&selector, right);
+    }
+    // With the right values it does.
+    person.click("#record");
+    person.wait_until(
+        "document.querySelector('#record-state').textContent ===
+            'Recording every 1 ms, the last 30.0 s, tasks longer than 50.0 ms'",
+    );
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn a_buffer_and_a_flight_recorder_keep_only_a_part() {
+    let site = Site::plain().serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    let ours = driver.get("/window").unwrap();
+    let busy = driver.new_tab();
+    driver.switch_to(&busy);
+    driver.open(&site.url("/busy.html?hidden&worker"));
+    person.wait_until("rounds > 0 && workerRounds > 0");
+    driver.switch_to(&ours);
+
+    let busy_loops = || {
+        let mut loops = recorded_loops(&person);
+        loops.retain(|(name, _)| name.contains("/busy"));
+        assert_eq!(loops.len(), 2, "{loops:?}");
+        loops
+    };
+
+    // The buffer is that of each event loop.
+    person.fill("#max-samples", "200");
+    person.click("#record");
+    person.wait_for_samples(400);
+    driver.switch_to(&busy);
+    driver.execute("globalThis.before = [rounds, workerRounds];");
+    person.wait_until("rounds > before[0] + 200 && workerRounds > before[1] + 200");
+    driver.switch_to(&ours);
+    person.click("#record");
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    let samples: Vec<_> = busy_loops().into_iter().map(|(_, count)| count).collect();
+    assert_eq!(samples, [200, 200]);
+
+    // The flight recorder keeps the end.
+    driver.execute("delete document.documentElement.dataset.ready;");
+    person.click("#show-recorder");
+    person.wait_until("!document.querySelector('#interval').disabled");
+    person.fill("#max-samples", "");
+    person.click("#flight");
+    person.fill("#keep-last", "1");
+    person.click("#record");
+    let state = "document.querySelector('#record-state').textContent";
+    person.wait_until(&format!(
+        "{state} === 'Recording every 1 ms, the last 1.00 s'"
+    ));
+    // Ten seconds or more.
+    person.wait_until(
+        "/^(\\d\\d\\.|\\d+ min)/.test(document.querySelector('#progress-elapsed').textContent)",
+    );
+    person.click("#record");
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    for (name, samples) in busy_loops() {
+        assert!(samples > 0, "{name}");
+    }
+    let shown = person.read("strobe.inspect.facts().window");
+    let [from, to] = [0, 1].map(|end| shown[end].as_f64().unwrap());
+    assert!(to - from < 1_100., "{from} to {to}");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn what_an_event_loop_did_in_short_tasks_is_left_out_if_that_is_ticked() {
+    // An event loop that goes from one task to the next is busy all the time.
+    let script = "
+        let cycles = 0;
+        const idle = () => new Promise(resolve => setTimeout(resolve, 50));
+        function shortTask() {
+          work(20);
+        }
+        function longTask() {
+          const end = performance.now() + 4000;
+          while (performance.now() < end);
+        }
+        (async () => {
+          for (;;) {
+            for (let i = 0; i < 10; i++) {
+              await idle();
+              shortTask();
+            }
+            await idle();
+            longTask();
+            cycles++;
+          }
+        })();";
+    let site = Site::plain()
+        .generated("/tasks.js", script.to_owned())
+        .generated(
+            "/tasks.html",
+            "<!DOCTYPE html><meta charset='utf-8'><script src='harness.js'></script><script src='tasks.js'></script>"
+                .to_owned(),
+        )
+        .serve();
+    let driver = Driver::start(&["--window-size", "1200x900"]);
+    driver.open("about:profiling");
+    let person = Person(&driver);
+    let ours = driver.get("/window").unwrap();
+    let tasks = driver.new_tab();
+    driver.switch_to(&tasks);
+    driver.open(&site.url("/tasks.html"));
+    driver.switch_to(&ours);
+    let record = || {
+        driver.execute("delete document.documentElement.dataset.ready;");
+        person.click("#record");
+        person
+            .wait_until("document.querySelector('#record-label').textContent === 'Stop recording'");
+        driver.switch_to(&tasks);
+        let cycles = person.read("cycles").as_u64().unwrap();
+        person.wait_until(&format!("cycles >= {}", cycles + 2));
+        driver.switch_to(&ours);
+        person.click("#record");
+        person.wait_until("document.documentElement.dataset.ready === ''");
+        person.functions()
+    };
+    let all = record();
+    assert!(all["longTask"].1 > 0 && all["shortTask"].1 > 0, "{all:?}");
+    person.click("#show-recorder");
+    person.wait_until("!document.querySelector('#long-tasks').disabled");
+    person.click("#long-tasks");
+    person.fill("#long-tasks-ms", "2000");
+    let long = record();
+    assert!(long["longTask"].1 > 0, "{long:?}");
+    assert!(!long.contains_key("shortTask"), "{long:?}");
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
 #[test]
 fn the_texts_of_scripts_are_recorded_if_that_is_ticked() {
     let site = Site::plain().serve();
