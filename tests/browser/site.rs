@@ -159,9 +159,10 @@ impl SiteContent {
             }
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type(&path)));
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
             let of_path = self.headers.get(&path).into_iter().flatten();
             headers.extend(of_path.chain(&self.headers_of_all).cloned());
+            let no_store = HeaderValue::from_static("no-store");
+            headers.entry(CACHE_CONTROL).or_insert(no_store);
             if self.headers_by_query {
                 let by_query = form_urlencoded::parse(query.as_bytes());
                 headers.extend(by_query.map(|(name, value)| header(&name, &value)));

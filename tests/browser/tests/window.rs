@@ -132,6 +132,141 @@ fn tabs_the_address_and_the_history() {
 }
 
 #[test]
+fn keys_go_through_addresses_tabs_and_the_history() {
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    let [a, b, c] = ["A", "B", "C"].map(|name| page(&site, name));
+    let mut window = BrowserWindow::open(&display, &["--window-size=800x600", &a], &[]);
+    window.wait_for_line("A: loaded");
+    window.key("alt+d");
+    window.write(&b);
+    window.key("Return");
+    window.wait_for_line("B: loaded");
+    window.wait_for_title("B – Strobe");
+    window.key("ctrl+t");
+    window.wait_for_title("New tab – Strobe");
+    window.key("F6");
+    window.write(&c);
+    window.key("Return");
+    window.wait_for_line("C: loaded");
+    window.wait_for_title("C – Strobe");
+    window.key("ctrl+Prior");
+    window.wait_for_title("B – Strobe");
+    window.key("ctrl+Next");
+    window.wait_for_title("C – Strobe");
+    window.key("ctrl+1");
+    window.wait_for_title("B – Strobe");
+    window.key("alt+Left");
+    window.wait_for_title("A – Strobe");
+    window.key("alt+Right");
+    window.wait_for_title("B – Strobe");
+    window.key("alt+Home");
+    window.wait_for_line("A: loaded");
+    window.wait_for_title("A – Strobe");
+
+    // Eight tabs, and one more.
+    for number in 3..=9 {
+        window.key("ctrl+t");
+        window.wait_for_title("New tab – Strobe");
+        go(&window, &page(&site, &number.to_string()));
+        window.wait_for_title(&format!("{number} – Strobe"));
+    }
+    for number in (3..=8).rev() {
+        window.key(&format!("ctrl+{number}"));
+        window.wait_for_title(&format!("{number} – Strobe"));
+    }
+    window.key("ctrl+9");
+    window.wait_for_title("9 – Strobe");
+    window.key("ctrl+q");
+    let (status, console) = window.end();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
+fn keys_reload_a_page_with_the_cache_and_without_it() {
+    let content = "<!DOCTYPE html><meta charset='utf-8'><title>Cached</title><script src='cached.js'></script>";
+    let loading = "<!DOCTYPE html><meta charset='utf-8'><title>Loading</title>
+        <script>addEventListener('keydown', ({ key }) => console.log(`key ${key}`));</script>
+        <img src='/checkpoint/never'>";
+    let site = Site::plain()
+        .generated("/cached.html", content.to_owned())
+        .generated(
+            "/cached.js",
+            "onload = () => console.log('loaded');".to_owned(),
+        )
+        .header("/cached.js", "Cache-Control", "max-age=3600")
+        .generated("/loading.html", loading.to_owned())
+        .serve();
+    let display = Display::start(1024, 768);
+    let url = site.url("/cached.html");
+    let mut window = BrowserWindow::open(&display, &["--window-size=800x600", &url], &[]);
+    window.wait_for_line("loaded");
+    for (key, pages, scripts) in [
+        ("F5", 2, 1),
+        ("ctrl+r", 3, 1),
+        ("ctrl+F5", 4, 2),
+        ("shift+F5", 5, 3),
+        ("ctrl+shift+r", 6, 4),
+    ] {
+        window.key(key);
+        window.wait_for_line("loaded");
+        let requests = ["/cached.html", "/cached.js"].map(|path| site.requests_for(path));
+        assert_eq!(requests, [pages, scripts], "{key}");
+    }
+
+    // While a page loads, Escape is for the window.
+    go(&window, &site.url("/loading.html"));
+    window.wait_for_title("Loading – Strobe");
+    for key in ["x", "Escape", "y"] {
+        window.key(key);
+    }
+    window.wait_for_line("key x");
+    window.wait_for_line("key y");
+    window.key("ctrl+q");
+    let (status, console) = window.end();
+    assert!(status.success(), "{status}\n{console}");
+    assert!(!console.contains("key Escape"), "{console}");
+}
+
+#[test]
+fn keys_make_the_page_fill_the_window_zoom_it_and_record() {
+    let site = Site::plain().serve();
+    let display = Display::start(1024, 768);
+    let a = page(&site, "A");
+    let mut window = BrowserWindow::open(&display, &["--window-size=800x600", &a], &[]);
+    window.wait_for_line("A: size 800x600 at 1");
+    window.wait_for_line("A: loaded");
+    see(&mut window, "A", 1);
+    // No window manager makes the window larger, but the toolbar goes.
+    window.key("F11");
+    window.wait_for_line(&format!("A: size 800x{} at 1", 600 + CHROME_HEIGHT));
+    window.key("F11");
+    window.wait_for_line("A: size 800x600 at 1");
+
+    window.click(1, 400, CHROME_HEIGHT + 400);
+    window.wait_for_line("A: click on html");
+    window.click_with("ctrl", 4);
+    window.wait_for_line("A: size 727x545 at 1.100000023841858");
+    window.click_with("ctrl", 5);
+    window.wait_for_line("A: size 800x600 at 1");
+
+    assert_eq!(window.process().threads_named("JsSampler"), 0);
+    window.key("ctrl+shift+p");
+    let deadline = Instant::now() + scaled(TIME_BOUND);
+    while window.process().threads_named("JsSampler") == 0 {
+        assert!(Instant::now() < deadline, "the recording does not begin");
+        thread::sleep(RETRY_INTERVAL);
+    }
+    window.key("x");
+    window.wait_for_line("A: key x");
+    window.key("ctrl+shift+p");
+    window.wait_for_title("Profiling – Strobe");
+    window.key("ctrl+q");
+    let (status, console) = window.end();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn a_page_has_the_mouse_the_keys_and_the_size_of_its_window() {
     let site = Site::plain().serve();
     let display = Display::start(1024, 768);
