@@ -13,14 +13,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use browser_tests::{
-    Command, Display, Driver, Hosts, Output, Site, alone, path_with_header, report, run_browser,
-    signal,
+    BrowserWindow, Command, Display, Driver, Hosts, Output, Site, TIME_BOUND, alone,
+    path_with_header, report, run_browser, scaled, signal,
 };
 use profile_formats::{
     EventLoop, EventLoopKind, Format, MissedReason, Process, Recording, Totals, read,
 };
 use serde_json::json;
 use tempfile::TempDir;
+
+/// How often to check whether a page is known to have crashed.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 struct Folder(TempDir);
 
@@ -681,6 +684,53 @@ fn errors_are_reported_and_the_recording_is_kept() {
     assert!(kept.ends_with(".collapsed"), "{kept}");
     let leaves = leaves(&recording(kept));
     fs::remove_file(kept).unwrap();
+    assert!(leaves["seventy"] > 0, "{leaves:?}");
+}
+
+/// A page has crashed if its process is gone.
+#[test]
+fn the_recording_of_a_page_that_crashes_is_saved() {
+    let folder = Folder::new();
+    let file = folder.file("a.firefox.json");
+    let script = "function turn() {
+          busy();
+          if (rounds === 40) {
+            console.log('at work');
+          }
+          setTimeout(turn);
+        }
+        turn();";
+    let page = format!("<!DOCTYPE html><script src='busy.js'></script><script>{script}</script>");
+    let site = Site::plain().generated("/page.html", page).serve();
+    let url = site.url("/page.html");
+    let display = Display::start(800, 600);
+    let arguments = ["profile", "--multiprocess", "--duration=3600"];
+    let arguments = [&arguments[..], &["-o", &file, &url]].concat();
+    let mut window = BrowserWindow::open(&display, &arguments, &[]);
+    window.wait_for_line("log: at work");
+    let processes = window.process().children();
+    let [crashing] = processes[..] else {
+        panic!("{processes:?}");
+    };
+    signal(crashing, "KILL");
+    // Servo notices it when it cannot send the page such a message. A process that is just ending may still get one.
+    let told = format!("strobe: {url} crashed: ");
+    let deadline = Instant::now() + scaled(TIME_BOUND);
+    while !window.lines().iter().any(|line| line.starts_with(&told)) {
+        assert!(Instant::now() < deadline, "{:?}", window.lines());
+        window.key("F5");
+        thread::sleep(RETRY_INTERVAL);
+    }
+    let (status, console) = window.end();
+    assert_eq!(status.code(), Some(1), "{console}");
+    let recording = recording(&file);
+    let ended = recording
+        .processes
+        .iter()
+        .filter(|process| process.ended.is_some());
+    let pids: Vec<_> = ended.map(|process| process.pid).collect();
+    assert_eq!(pids, [Some(crashing)], "{console}");
+    let leaves = leaves(&recording);
     assert!(leaves["seventy"] > 0, "{leaves:?}");
 }
 
