@@ -382,7 +382,6 @@ PAGE_CRASHES = (
         re.compile(r"^Send failed \("),
     ),
 )
-# A line of a process of pages.
 # Messages after which the browser goes on.
 HARMLESS = (
     Exemption(
@@ -400,6 +399,7 @@ HARMLESS = (
         re.compile(rf"^{SAYS}Servo: "),
     ),
 )
+# A line of a process of pages.
 SCRIPT_THREAD_TOLD = Exemption(
     "script-thread-told",
     "The main thread of a process of pages joins the thread that runs them, and gets its panic.",
@@ -429,9 +429,7 @@ UNENDED = (
     ),
     Exemption("end-starved", "The browser had no processor on which it could have ended in time.", STARVED, 1),
 )
-EARLY_SIGNAL = Exemption(
-    "signal-early", "The browser has no signal handler yet, or no page.", SIGNALLED_EARLY, 1
-)
+EARLY_SIGNAL = Exemption("signal-early", "The browser has no signal handler yet, or no page.", SIGNALLED_EARLY, 1)
 EARLY_RECORDING = Exemption(
     "recording-early", "There is nothing to record, and the exit status says so.", RECORDED_NOTHING, 1
 )
@@ -557,7 +555,6 @@ class Excuses:
             and self.take(deadlock, circumstances)
             for deadlock in SERVO_DEADLOCKS
         )
-
 
     def judge_collections(self, stacks: str, circumstances: Circumstances) -> bool:
         """Whether stacks, as gdb prints them, show an engine that does nothing but collect garbage, and is excused."""
