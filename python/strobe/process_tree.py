@@ -54,7 +54,7 @@ def processor_time(pid: int, proc: Path = PROC) -> float:
 
 
 def thread_times(pid: int, proc: Path = PROC) -> dict[str, list[float]]:
-    """For each thread of the tree, for how long it has run and for how long it has waited for a processor, in seconds."""
+    """For each thread of the tree, for how long it has run, and for how long it has waited for a processor, in s."""
     times = {}
     for process in tree(pid, proc):
         # A process or thread may have ended meanwhile.
