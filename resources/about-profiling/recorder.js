@@ -128,7 +128,8 @@ strobe.recorder = (() => {
       if (!ticked.size && !byId("new-ones").checked) {
         throw new Error("Event loops: none of them is ticked");
       }
-      result.eventLoops = [...ticked].join(",");
+      // No value would stand for all of them.
+      result.eventLoops = [...ticked].join(",") || "none";
       result.newOnes = byId("new-ones").checked ? 1 : 0;
       // The page has a new event loop each time it is loaded.
       result.ownPage = ownLoops.some(id => ticked.has(id)) ? 1 : 0;

@@ -11,6 +11,9 @@ use super::query::Query;
 /// The page of the recorder, which is left out of recordings unless it is asked for.
 pub const OWN_PAGE: &str = "about:profiling";
 
+/// Stands for no ids of event loops.
+const NO_IDS: &str = "none";
+
 /// `present` returns the event loops that exist now: all of them, or only those of documents.
 pub fn recording_options(
     query: &mut Query,
@@ -32,6 +35,7 @@ pub fn recording_options(
         (ids, new_ones) => EventLoops::These {
             ids: ids
                 .split(',')
+                .filter(|_| ids != NO_IDS)
                 .map(|id| {
                     id.parse::<BrowserEventLoopId>()
                         .map_err(|error| format!("eventLoops: {error}"))
@@ -84,6 +88,26 @@ mod tests {
                 "{query}"
             );
         }
+    }
+
+    #[test]
+    fn new_event_loops_may_be_recorded_alone() {
+        let event_loops = |query: &str| {
+            let url = Url::parse(&format!("profiling:start?interval=1{query}")).unwrap();
+            let options = recording_options(&mut Query::of(&url), |_| EventLoops::All);
+            options.map(|options| options.event_loops)
+        };
+        for new_ones in [true, false] {
+            assert_eq!(
+                event_loops(&format!("&eventLoops=none&newOnes={}", u8::from(new_ones))),
+                Ok(EventLoops::These {
+                    ids: Vec::new(),
+                    new_ones
+                })
+            );
+        }
+        assert!(event_loops("&eventLoops=").is_err());
+        assert!(event_loops("&eventLoops=none,1.2").is_err());
     }
 
     #[test]

@@ -483,6 +483,23 @@ fn the_event_loops_that_are_chosen_are_recorded_and_no_others() {
     tick("busy.html");
     person.record(500);
     assert_eq!(recorded_names(&person), [&*page]);
+
+    // New ones come while it records.
+    tick("busy.html");
+    person.click("#new-ones");
+    driver.execute("delete document.documentElement.dataset.ready;");
+    person.click("#record");
+    person.wait_until("document.querySelector('#record-label').textContent === 'Stop recording'");
+    driver.switch_to(&busy);
+    driver.execute(
+        "globalThis.newWorker = new Worker('busy-worker.js?new');
+        return new Promise(resolve => { newWorker.onmessage = resolve; });",
+    );
+    driver.switch_to(&ours);
+    person.wait_until("Number(document.querySelector('#progress').dataset.samples) > 100");
+    person.click("#record");
+    person.wait_until("document.documentElement.dataset.ready === ''");
+    assert_eq!(recorded_names(&person), [format!("{worker}?new")]);
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn profiling_query_corpus() {
-        check_corpus("profiling_query", profiling_query, 6);
+        check_corpus("profiling_query", profiling_query, 7);
     }
 
     #[test]
