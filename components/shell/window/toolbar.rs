@@ -7,8 +7,8 @@
 use std::env;
 
 use egui::{
-    Align, Area, Button, Context, CornerRadius, Frame, Id, Key, Label, Layout, Margin, Modifiers,
-    Order, RichText, Stroke, StrokeKind, TextEdit, Ui, vec2,
+    Align, Area, Button, Context, CornerRadius, Event, Frame, Id, Key, Label, Layout, Margin,
+    Modifiers, Order, RichText, Stroke, StrokeKind, TextEdit, Ui, vec2,
 };
 use servo::LoadStatus;
 
@@ -118,11 +118,22 @@ fn address_field(ui: &mut Ui, window: &BrowserWindow, page: &Page<Tab>, actions:
     };
     let mut text = draft.typed.clone().unwrap_or_else(|| address.clone());
     let had_focus = is_editing_address(&context);
-    // These are read before the field handles them, because it loses the focus then.
-    let (escaped, entered) = context.input(|input| {
-        let pressed = |key| had_focus && input.key_pressed(key);
-        (pressed(Key::Escape), pressed(Key::Enter))
-    });
+    // These are read before the field handles them, because it loses the focus then. The modifiers are those of the moment
+    // when the key was pressed: they may have been let go since then.
+    let pressed = |wanted: Key| {
+        context.input(|input| {
+            input.events.iter().find_map(|event| match event {
+                Event::Key {
+                    key,
+                    pressed: true,
+                    modifiers,
+                    ..
+                } if had_focus && *key == wanted => Some(*modifiers),
+                _ => None,
+            })
+        })
+    };
+    let (escaped, entered) = (pressed(Key::Escape).is_some(), pressed(Key::Enter));
     let field = TextEdit::singleline(&mut text)
         .id(field_id())
         .hint_text("Type an address")
@@ -182,7 +193,7 @@ fn address_field(ui: &mut Ui, window: &BrowserWindow, page: &Page<Tab>, actions:
             window.leave_chrome();
         }
         context.request_repaint();
-    } else if entered {
+    } else if let Some(modifiers) = entered {
         let folder = env::current_dir().unwrap_or_default();
         match address::interpret(&text, &folder) {
             Ok(url) => {
@@ -190,12 +201,10 @@ fn address_field(ui: &mut Ui, window: &BrowserWindow, page: &Page<Tab>, actions:
                 draft.complaint = None;
                 draft.requested = Some(url.clone());
                 window.leave_chrome();
-                actions.push(
-                    match context.input(|input| input.modifiers == Modifiers::ALT) {
-                        true => Action::OpenTab(Some(url)),
-                        false => Action::Load(url),
-                    },
-                );
+                actions.push(match modifiers == Modifiers::ALT {
+                    true => Action::OpenTab(Some(url)),
+                    false => Action::Load(url),
+                });
             },
             Err(complaint) => {
                 draft.complaint = Some(complaint);
