@@ -23,10 +23,11 @@ BROWSER_TESTS = "browser_tests"
 BROWSER_TEST_THREADS = "8"
 
 
-def test(no_skips: bool = False):
+def test(no_skips: bool = False, release: bool = False):
     """Runs every suite, even after one has failed. The last line counts the tests of all.
 
-    `no_skips` makes a failure of each test that is skipped without a reason in suites.toml.
+    `no_skips` makes a failure of each test that is skipped without a reason in suites.toml. With `release` only the suites
+    that start the browser are run, on the optimised build.
     """
     with cache_lock("test"):
         # Otherwise every suite would fail for the same reason.
@@ -37,8 +38,10 @@ def test(no_skips: bool = False):
         "test-unit": test_unit,
         "test-browser": test_browser,
     }
+    if release:
+        all_suites = {"test-browser": lambda: test_browser(release=True)}
     if with_wpt := wpt.available():
-        all_suites["test-wpt"] = lambda: _counted("test-wpt", wpt.test_wpt(list(wpt.FIRST_PATHS)))
+        all_suites["test-wpt"] = lambda: _counted("test-wpt", wpt.test_wpt(list(wpt.FIRST_PATHS), release=release))
     for name, suite in all_suites.items():
         print(f"\n{name}\n{'=' * len(name)}")
         try:
@@ -93,9 +96,9 @@ def _check_walk_calls(build_command: list[str]) -> Tally:
     return Tally(passed=1)
 
 
-def test_browser(filter: str | None = None, sanitized: bool = False) -> Tally:
+def test_browser(filter: str | None = None, release: bool = False, sanitized: bool = False) -> Tally:
     """Runs the tests that start the browser; `filter` is a part of their names."""
-    binary = build.chosen(sanitized=sanitized)
+    binary = build.chosen(release, sanitized)
     build.build_tests([BROWSER_TESTS])
     command = ["cargo", "test", "--locked", "--no-fail-fast", *workspace.package_arguments([BROWSER_TESTS])]
     if filter is not None:

@@ -17,9 +17,14 @@ def add_arguments(parser):
         action="store_true",
         help="fail for each test that is skipped, unless python/strobe/suites.toml has a reason",
     )
+    parser.add_argument(
+        "--release",
+        action="store_true",
+        help="run only the suites that start the browser, on the optimised build, which takes longer to compile",
+    )
 
 
 def run(options, _):
     from .. import test
 
-    test.test(options.no_skips)
+    test.test(options.no_skips, options.release)

@@ -6,17 +6,17 @@
 
 import argparse
 
-from .arguments import add_asan
+from .arguments import add_build
 
 SUMMARY = "build the browser and run the tests that start it"
 
 
 def add_arguments(parser: argparse.ArgumentParser):
-    add_asan(parser)
+    add_build(parser)
     parser.add_argument("filter", metavar="FILTER", nargs="?", help="run only tests with this text in their name")
 
 
 def run(options, _):
     from .. import test
 
-    test.test_browser(options.filter, options.asan).finish()
+    test.test_browser(options.filter, options.release, options.asan).finish()
