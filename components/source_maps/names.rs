@@ -40,7 +40,7 @@ impl SourceMap {
     ///
     /// 1. the map's `scopes`,
     /// 2. its `x_facebook_sources`, which React Native has, unless a function is `<anonymous>` there,
-    /// 3. the name of the mapping at the function's round bracket, behind the `get` or `set` of the source,
+    /// 3. the name of the mapping at the function's round bracket, unless it is a getter, a setter or a constructor,
     /// 4. the text of the source,
     /// 5. the name of the mapping at the function's generated name.
     ///
@@ -75,8 +75,7 @@ impl SourceMap {
         let in_source = self.name_in_source(section, token, place);
         if let Some(name) = self.name_at_bracket(section, token, place) {
             return Some(match in_source {
-                // Babel names the mapping after the property.
-                Some(Name::Of(whole)) if is_accessor(&whole, name) => Cow::Owned(whole),
+                Some(own) if own.is_of_method(name) => Cow::Owned(own.shown()),
                 _ => Cow::Borrowed(name),
             });
         }
@@ -233,19 +232,22 @@ impl SourceMap {
     }
 }
 
-/// Whether a name is that of the getter or setter of a property.
-fn is_accessor(name: &str, property: &str) -> bool {
-    let prefixes = ["get ", "set "].into_iter();
-    let mut properties = prefixes.filter_map(|prefix| name.strip_prefix(prefix));
-    properties.any(|one| one == property)
-}
-
 /// Whether the engine made the name of those around the function, which has none.
 fn is_guess(name: &str) -> bool {
     name.ends_with('<')
 }
 
 impl Name {
+    /// Whether it is what engines call a method that Babel calls by the word before its bracket: a getter or a setter of a
+    /// property, or a constructor, which has the name of its class.
+    fn is_of_method(&self, word: &str) -> bool {
+        let is_accessor = |name: &str| {
+            let mut prefixes = ["get ", "set "].into_iter();
+            prefixes.any(|prefix| name.strip_prefix(prefix) == Some(word))
+        };
+        word == "constructor" || matches!(self, Self::Of(name) if is_accessor(name))
+    }
+
     fn shown(self) -> String {
         match self {
             Self::Of(name) => name,

@@ -571,28 +571,31 @@ fn a_function_without_any_name_has_no_generated_one() {
     assert_eq!(name_of(&map, "b", Some(1), &[]), None);
 }
 
-/// The name of a mapping at a bracket is that of the property. V8 calls its functions `get size` and `set size`.
+/// The name of a mapping at a bracket may be the word before it. Engines call such functions otherwise.
 #[test]
-fn a_getter_is_called_as_the_engine_calls_it() {
+fn getters_setters_and_constructors_are_called_as_engines_call_them() {
     let name = |text: &str, name: &str| {
-        assert_eq!(text.find('('), Some(13));
+        assert!(text[19..].starts_with('('), "{text}");
         let map = serde_json::json!({
             "version": 3,
             "sources": ["a.js"],
             "sourcesContent": [text],
             "names": [name],
-            "mappings": "AAAaA",
+            "mappings": "AAAmBA",
         });
         name_of(&read(&map.to_string()), "e", Some(1), &[])
     };
-    for (text, property, expected) in [
-        ("x = {get size() {}}", "size", "get size"),
-        ("x = {set size(to) {}}", "size", "set size"),
-        // The builder's name for it counts if the text has another one.
-        ("x = {get size() {}}", "length", "length"),
-        ("x = {    size() {}}", "size", "size"),
+    for (text, word, expected) in [
+        ("shape = {  get size() {}}", "size", "get size"),
+        ("shape = {  set size(to) {}}", "size", "set size"),
+        ("class A{constructor() {}}", "constructor", "A"),
+        ("(class {constructor() {}})", "constructor", ""),
+        ("x = {   constructor() {}}", "constructor", "constructor"),
+        ("shape = {      size() {}}", "size", "size"),
+        // Any other name is the builder's.
+        ("shape = {  get size() {}}", "length", "length"),
     ] {
-        assert_eq!(name(text, property).as_deref(), Some(expected), "{text}");
+        assert_eq!(name(text, word).as_deref(), Some(expected), "{text}");
     }
 }
 
