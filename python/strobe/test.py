@@ -26,8 +26,8 @@ BROWSER_TEST_THREADS = "8"
 def test(no_skips: bool = False, release: bool = False):
     """Runs every suite, even after one has failed. The last line counts the tests of all.
 
-    `no_skips` makes a failure of each test that is skipped without a reason in suites.toml. With `release` only the suites
-    that start the browser are run, on the optimised build.
+    `no_skips` makes a failure of each test that is skipped without a reason in suites.toml. With `release` only the
+    suites that start the browser are run, on the optimised build.
     """
     with cache_lock("test"):
         # Otherwise every suite would fail for the same reason.
