@@ -13,6 +13,10 @@ use servo::{JSValue, JavaScriptEvaluationError, WebView};
 /// The time from an answer to the next evaluation.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// A question that has no answer after so long is asked again. A page that is busy answers it later. Of a page that has lost its
+/// process meanwhile, no answer ever comes.
+const AGAIN_AFTER: Duration = Duration::from_secs(3);
+
 /// A page that could not be asked for so long has lost its process: Servo reports that of no process that the system has ended.
 /// While a page is replaced by another, it may be so for a moment.
 const GONE_AFTER: Duration = Duration::from_secs(3);
@@ -30,7 +34,11 @@ pub struct Condition {
 
 enum State {
     Waiting(Instant),
-    Asked(Answer),
+    Asked {
+        answer: Answer,
+        /// When the page is asked again.
+        again: Instant,
+    },
 }
 
 /// What is known of a condition.
@@ -63,21 +71,33 @@ impl Condition {
     /// Asks the page when it is time to, and handles its answer. While the page loads, things that the expression
     /// uses may not exist yet. So exceptions are reported only after the load.
     pub fn check(&mut self, page: &WebView, is_loaded: bool, now: Instant) -> Finding {
-        let answer = match &self.state {
+        let ask = |answer: &Answer| {
+            let reply = answer.clone();
+            page.evaluate_javascript(question(&self.expression), move |result| {
+                *reply.borrow_mut() = Some(result);
+            });
+        };
+        let answer = match &mut self.state {
             State::Waiting(time) if *time <= now => {
                 let answer = Answer::default();
-                let reply = answer.clone();
-                self.state = State::Asked(answer);
-                page.evaluate_javascript(question(&self.expression), move |result| {
-                    *reply.borrow_mut() = Some(result);
-                });
+                ask(&answer);
+                self.state = State::Asked {
+                    answer,
+                    again: now + AGAIN_AFTER,
+                };
                 return Finding::No;
             },
             State::Waiting(_) => return Finding::No,
-            State::Asked(answer) => match answer.take() {
+            State::Asked { answer, again } => match answer.take() {
                 Some(answer) => answer,
                 // Servo wakes the browser when the answer comes.
-                None => return Finding::No,
+                None => {
+                    if *again <= now {
+                        ask(answer);
+                        *again = now + AGAIN_AFTER;
+                    }
+                    return Finding::No;
+                },
             },
         };
         self.state = State::Waiting(now + INTERVAL);
@@ -108,7 +128,7 @@ impl Condition {
     pub fn next_time(&self) -> Option<Instant> {
         match self.state {
             State::Waiting(time) => Some(time),
-            State::Asked(_) => None,
+            State::Asked { again, .. } => Some(again),
         }
     }
 }

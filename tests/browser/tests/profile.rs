@@ -814,7 +814,8 @@ fn a_recording_whose_page_has_lost_its_process_ends_and_is_saved() {
     let folder = Folder::new();
     let file = folder.file("a.firefox.json");
     let url = site.url("/busy.html");
-    let until = "(() => { if (rounds >= 20) { throw new Error('it works'); } return false; })()";
+    // Its process has reported by then, which it does each 250 ms.
+    let until = "(() => { if (rounds >= 200) { throw new Error('it works'); } return false; })()";
     let arguments = ["--multiprocess", "--until-js", until, "-o", &file, &url];
     let mut command = Command::start(&profile_arguments(&arguments));
     command.wait_for_error("it works");
