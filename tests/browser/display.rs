@@ -21,8 +21,8 @@ use crate::visit::{Browser, BrowserProcess, binary};
 /// What has not happened by then will not happen. Nothing here takes nearly as long.
 const TIME_BOUND: Duration = Duration::from_secs(180);
 
-/// How often to check whether it has happened.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// How often to check whether something has happened.
+pub const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The height of the tabs and the toolbar above a page, in points.
 pub const CHROME_HEIGHT: i32 = 80;

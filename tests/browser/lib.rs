@@ -44,7 +44,7 @@ use std::path::PathBuf;
 use std::thread;
 
 pub use command::{Command, Output, record, signal};
-pub use display::{BrowserWindow, CHROME_HEIGHT, Display};
+pub use display::{BrowserWindow, CHROME_HEIGHT, Display, RETRY_INTERVAL};
 pub use hosts::Hosts;
 pub use panics::KnownPanic;
 pub use quarantine::library as quarantine;

@@ -98,13 +98,15 @@ impl Person<'_> {
         ] }));
     }
 
-    /// Opens a page in another tab, and returns when `at_work` is true there.
-    fn open_beside(&self, url: &str, at_work: &str) {
+    /// Opens a page in another tab, and returns that tab when `at_work` is true there.
+    fn open_beside(&self, url: &str, at_work: &str) -> Value {
         let ours = self.0.get("/window").unwrap();
-        self.0.switch_to(&self.0.new_tab());
+        let tab = self.0.new_tab();
+        self.0.switch_to(&tab);
         self.0.open(url);
         self.wait_until(at_work);
         self.0.switch_to(&ours);
+        tab
     }
 
     /// Records until there are as many samples, of all event loops together, and opens the recording.
@@ -116,8 +118,19 @@ impl Person<'_> {
         );
         self.click("#record");
         self.wait_for_samples(samples);
+        self.stop();
+    }
+
+    /// Stops recording, and returns when the recording is shown.
+    fn stop(&self) {
         self.click("#record");
         self.wait_until("document.documentElement.dataset.ready === ''");
+    }
+
+    /// Shows the recorder in the place of a recording, and returns when its form can be filled in.
+    fn show_recorder(&self) {
+        self.click("#show-recorder");
+        self.wait_until("!document.querySelector('#interval').disabled");
     }
 
     /// Waits until a recording has as many samples, of all event loops together. There is a bound for the next samples
@@ -351,8 +364,7 @@ fn each_event_loop_is_counted_while_it_is_recorded() {
     person.click("#record");
     // Digits are in groups. A busy machine may leave the event loop out of a report.
     person.wait_until(&format!("Number({samples}[0]?.replace(/\\D/g, '')) > 100"));
-    person.click("#record");
-    person.wait_until("document.documentElement.dataset.ready === ''");
+    person.stop();
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
 }
@@ -364,14 +376,12 @@ fn another_interval_than_the_requested_one_is_told() {
     let person = Person(&driver);
     let record = |interval: &str, told: &str| {
         driver.execute("delete document.documentElement.dataset.ready;");
-        person.click("#show-recorder");
-        person.wait_until("!document.querySelector('#interval').disabled");
+        person.show_recorder();
         person.fill("#interval", interval);
         person.click("#record");
         let state = "document.querySelector('#record-state').textContent";
         person.wait_until(&format!("{state} === {}", json!(told)));
-        person.click("#record");
-        person.wait_until("document.documentElement.dataset.ready === ''");
+        person.stop();
     };
     record(
         "0.1",
@@ -425,8 +435,7 @@ fn recorded_loops(person: &Person) -> Vec<(String, u64)> {
 /// The addresses of the event loops of a recording that is shown, in order. The recorder is shown then.
 fn recorded_names(person: &Person) -> Vec<String> {
     let loops = recorded_loops(person);
-    person.click("#show-recorder");
-    person.wait_until("!document.querySelector('#interval').disabled");
+    person.show_recorder();
     let mut names: Vec<_> = loops.into_iter().map(|(name, _)| name).collect();
     names.sort();
     names
@@ -439,11 +448,10 @@ fn the_event_loops_that_are_chosen_are_recorded_and_no_others() {
     driver.open("about:profiling");
     let person = Person(&driver);
     let ours = driver.get("/window").unwrap();
-    let busy = driver.new_tab();
-    driver.switch_to(&busy);
-    driver.open(&site.url("/busy.html?hidden&worker"));
-    person.wait_until("rounds > 0 && workerRounds > 0");
-    driver.switch_to(&ours);
+    let busy = person.open_beside(
+        &site.url("/busy.html?hidden&worker"),
+        "rounds > 0 && workerRounds > 0",
+    );
     let shown = |path: &str| site.url(path).replacen("http://", "", 1);
     let page = shown("/busy.html?hidden&worker");
     let worker = shown("/busy-worker.js");
@@ -497,8 +505,7 @@ fn the_event_loops_that_are_chosen_are_recorded_and_no_others() {
     );
     driver.switch_to(&ours);
     person.wait_until("Number(document.querySelector('#progress').dataset.samples) > 100");
-    person.click("#record");
-    person.wait_until("document.documentElement.dataset.ready === ''");
+    person.stop();
     assert_eq!(recorded_names(&person), [format!("{worker}?new")]);
     let (status, console) = driver.shut_down();
     assert!(status.success(), "{status}\n{console}");
@@ -566,11 +573,10 @@ fn a_buffer_and_a_flight_recorder_keep_only_a_part() {
     driver.open("about:profiling");
     let person = Person(&driver);
     let ours = driver.get("/window").unwrap();
-    let busy = driver.new_tab();
-    driver.switch_to(&busy);
-    driver.open(&site.url("/busy.html?hidden&worker"));
-    person.wait_until("rounds > 0 && workerRounds > 0");
-    driver.switch_to(&ours);
+    let busy = person.open_beside(
+        &site.url("/busy.html?hidden&worker"),
+        "rounds > 0 && workerRounds > 0",
+    );
 
     let busy_loops = || {
         let mut loops = recorded_loops(&person);
@@ -587,15 +593,13 @@ fn a_buffer_and_a_flight_recorder_keep_only_a_part() {
     driver.execute("globalThis.before = [rounds, workerRounds];");
     person.wait_until("rounds > before[0] + 200 && workerRounds > before[1] + 200");
     driver.switch_to(&ours);
-    person.click("#record");
-    person.wait_until("document.documentElement.dataset.ready === ''");
+    person.stop();
     let samples: Vec<_> = busy_loops().into_iter().map(|(_, count)| count).collect();
     assert_eq!(samples, [200, 200]);
 
     // The flight recorder keeps the end.
     driver.execute("delete document.documentElement.dataset.ready;");
-    person.click("#show-recorder");
-    person.wait_until("!document.querySelector('#interval').disabled");
+    person.show_recorder();
     person.fill("#max-samples", "");
     person.click("#flight");
     person.fill("#keep-last", "1");
@@ -608,8 +612,7 @@ fn a_buffer_and_a_flight_recorder_keep_only_a_part() {
     person.wait_until(
         "/^(\\d\\d\\.|\\d+ min)/.test(document.querySelector('#progress-elapsed').textContent)",
     );
-    person.click("#record");
-    person.wait_until("document.documentElement.dataset.ready === ''");
+    person.stop();
     for (name, samples) in busy_loops() {
         assert!(samples > 0, "{name}");
     }
@@ -656,10 +659,7 @@ fn what_an_event_loop_did_in_short_tasks_is_left_out_if_that_is_ticked() {
     driver.open("about:profiling");
     let person = Person(&driver);
     let ours = driver.get("/window").unwrap();
-    let tasks = driver.new_tab();
-    driver.switch_to(&tasks);
-    driver.open(&site.url("/tasks.html"));
-    driver.switch_to(&ours);
+    let tasks = person.open_beside(&site.url("/tasks.html"), "cycles >= 0");
     let record = || {
         driver.execute("delete document.documentElement.dataset.ready;");
         person.click("#record");
@@ -669,8 +669,7 @@ fn what_an_event_loop_did_in_short_tasks_is_left_out_if_that_is_ticked() {
         let cycles = person.read("cycles").as_u64().unwrap();
         person.wait_until(&format!("cycles >= {}", cycles + 2));
         driver.switch_to(&ours);
-        person.click("#record");
-        person.wait_until("document.documentElement.dataset.ready === ''");
+        person.stop();
         person.functions()
     };
     let all = record();
@@ -792,8 +791,7 @@ fn a_page_goes_on_while_a_recording_of_it_is_stopped() {
     let quiet = now();
     thread::sleep(Duration::from_secs(1));
     let stop = now();
-    person.click("#record");
-    person.wait_until("document.documentElement.dataset.ready === ''");
+    person.stop();
     let shown = now();
     driver.switch_to(&page);
     let number = |script: &str| person.read(script).as_f64().expect("a number");

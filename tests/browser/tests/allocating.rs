@@ -6,10 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use browser_tests::{Command, Site, Trace, alone, report};
-use profile_formats::{Activity, Format, read};
+use browser_tests::{Site, Trace, alone, record, report};
+use profile_formats::Activity;
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::warmed::{has, tolerance};
 
 /// How far the share of a program may be from the truth, in percentage points, if that is more than chance allows.
 const TOLERANCE: f64 = 1.;
@@ -50,7 +52,6 @@ fn sums(calls: &[f64]) -> [f64; 2] {
 fn assert_shares(stacks: &[Vec<String>], times: &Value, who: &str) {
     let times: BTreeMap<String, Times> =
         serde_json::from_value(times.clone()).expect("times of programs");
-    let has = |stack: &[String], name: &str| stack.iter().any(|function| function == name);
     let stacks = stacks.iter().filter(|stack| has(stack, "turns"));
     let stacks: Vec<_> = stacks.collect();
     let samples = stacks.len();
@@ -73,10 +74,9 @@ fn assert_shares(stacks: &[Vec<String>], times: &Value, who: &str) {
         let share = share_of(name);
         let [usual, whole] = [0, 1].map(|which| 100. * time[which] / all[which]);
         let off = (usual.min(whole) - share).max(share - usual.max(whole));
-        let deviation = (whole * (100. - whole) / samples as f64).sqrt();
         let line = format!("{name}: {share:.2} %, and {usual:.2} or {whole:.2} by the clock");
         report(&format!("{who}: {line}"));
-        if off > f64::max(TOLERANCE, 4. * deviation) {
+        if off > tolerance(TOLERANCE, whole, samples) {
             faults.push(line);
         }
     };
@@ -124,28 +124,13 @@ fn collections_are_charged_to_the_functions_that_allocate() {
 fn a_recording_charges_collections_to_the_functions_that_allocate() {
     let _alone = alone();
     let site = Site::plain().serve();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("a.firefox.json");
-    let file = file.to_str().unwrap();
     let url = site.url("/allocating.html?recorded");
-    let until = "window.finished";
-    let output = Command::start(&[
-        "profile",
-        "--headless",
-        "--until-js",
-        until,
-        "-o",
-        file,
-        &url,
-    ])
-    .end();
-    output.assert_success();
-    let text = output.text();
+    let (recording, output) = record(&["--until-js", "window.finished", &url]);
+    // Standard output is for the recording.
+    let text = &output.stderr;
     let times = text.lines().find_map(|line| line.split_once("times "));
-    let (_, times) = times.unwrap_or_else(|| panic!("{text}\n{}", output.stderr));
+    let (_, times) = times.unwrap_or_else(|| panic!("{text}"));
     let times = serde_json::from_str(times).unwrap_or_else(|error| panic!("{error}: {times}"));
-    let content = std::fs::read(file).unwrap();
-    let recording = read(&content, None, Some(Format::Firefox)).unwrap().0;
     let mut stacks = Vec::new();
     let (mut collections, mut without_stack) = (0, 0);
     for event_loop in recording.event_loops() {
@@ -158,7 +143,7 @@ fn a_recording_charges_collections_to_the_functions_that_allocate() {
                 collections += 1;
                 without_stack += usize::from(stack.is_empty());
             }
-            if stack.iter().any(|function| function == "measured") {
+            if has(&stack, "measured") {
                 stacks.push(stack);
             }
         }

@@ -13,17 +13,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use browser_tests::{
-    BrowserWindow, Command, Display, Driver, Hosts, Output, Site, TIME_BOUND, alone,
-    path_with_header, report, run_browser, scaled, signal,
+    BrowserWindow, Command, Display, Driver, Hosts, Output, RETRY_INTERVAL, Site, TIME_BOUND,
+    alone, path_with_header, report, run_browser, scaled, signal,
 };
 use profile_formats::{
     EventLoop, EventLoopKind, Format, MissedReason, Process, Recording, Totals, read,
 };
 use serde_json::json;
 use tempfile::TempDir;
-
-/// How often to check whether a page is known to have crashed.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 struct Folder(TempDir);
 

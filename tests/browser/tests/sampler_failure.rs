@@ -11,15 +11,12 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use browser_tests::{
-    Command, Driver, Site, StoppedThread, TIME_BOUND, Trace, scaled, signal, skip,
+    Command, Driver, RETRY_INTERVAL, Site, StoppedThread, TIME_BOUND, Trace, scaled, signal, skip,
 };
 use serde_json::{Value, json};
-
-/// How often to check whether a request has come.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A soft limit of a process. It is lifted when this is dropped.
 pub struct Limit {

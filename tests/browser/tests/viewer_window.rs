@@ -7,17 +7,14 @@
 
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use browser_tests::{CHROME_HEIGHT, Display, Driver, Site, TIME_BOUND, scaled};
+use browser_tests::{CHROME_HEIGHT, Display, Driver, RETRY_INTERVAL, Site, TIME_BOUND, scaled};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::about_profiling::Person;
 use crate::viewer::TRACE;
-
-/// How often to check whether it has happened.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 const LEFT: u32 = 1;
 const RIGHT: u32 = 3;

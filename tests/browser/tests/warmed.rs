@@ -83,12 +83,12 @@ type Stacks = Vec<Vec<String>>;
 
 /// How far a share may be from the truth, in percentage points: `usual`, or four standard deviations if that is more because a
 /// busy machine has missed samples. Of 16,000 shares that are true, one is farther off.
-fn tolerance(usual: f64, truth: f64, samples: usize) -> f64 {
+pub(crate) fn tolerance(usual: f64, truth: f64, samples: usize) -> f64 {
     let deviation = (truth * (100. - truth) / samples as f64).sqrt();
     usual.max(4. * deviation)
 }
 
-fn has(stack: &[String], name: &str) -> bool {
+pub(crate) fn has(stack: &[String], name: &str) -> bool {
     stack.iter().any(|frame| frame == name)
 }
 

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use browser_tests::{BrowserWindow, CHROME_HEIGHT, Display, Driver, Site, scaled};
+use browser_tests::{BrowserWindow, CHROME_HEIGHT, Display, Driver, RETRY_INTERVAL, Site, scaled};
 use serde_json::json;
 
 /// Where the elements of windowed.html are, in CSS pixels of the page.
@@ -29,9 +29,6 @@ const RELOAD_X: i32 = 85;
 
 /// What has not happened by then will not happen.
 const TIME_BOUND: Duration = Duration::from_secs(60);
-
-/// How often to check whether it has happened.
-const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 fn page(site: &Site, name: &str) -> String {
     site.url(&format!("/windowed.html?name={name}"))
