@@ -26,7 +26,6 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::{env, fs, hint, thread};
 
 use js_profiler_traits::recording::MissedReason;
-
 use mozjs_sys::jsapi::JS::{HeapState, RuntimeHeapState};
 
 use crate::arch::Registers;
@@ -705,7 +704,8 @@ impl Functions {
     }
 }
 
-/// How many walks of each program give a stack at least. The shortest one gives 1,700.
+/// How many walks of each program give a stack at least, and how many in collections of a program that causes some. The fewest
+/// are 1,700.
 const LEAST_WALKED: u64 = 1_000;
 /// How many of a thousand walks may give no stack although a script is running and no garbage is collected. A program is
 /// one script, so nothing is running before it and after it only.
@@ -808,7 +808,9 @@ fn walk_everywhere(own: &Range<usize>) {
                     WRITER.load(Ordering::SeqCst).saturating_sub(program_start())
                 );
                 assert!(stepper.walked >= LEAST_WALKED, "{called} after {runs}");
-                if !COLLECTING.contains(&called) {
+                if COLLECTING.contains(&called) {
+                    assert!(stepper.collected >= LEAST_WALKED, "{called} after {runs}");
+                } else {
                     walked += stepper.walked;
                     collecting += stepper.collecting;
                 }

@@ -238,8 +238,8 @@ fn is_guess(name: &str) -> bool {
 }
 
 impl Name {
-    /// Whether it is what engines call a method that Babel calls by the word before its bracket: a getter or a setter of a
-    /// property, or a constructor, which has the name of its class.
+    /// Whether this is the name of a getter, a setter or a constructor, and `word` stands before its bracket. Engines put `get` or
+    /// `set` before the name of a property, and a constructor has the name of its class. Babel's maps have the word.
     fn is_of_method(&self, word: &str) -> bool {
         let is_accessor = |name: &str| {
             let mut prefixes = ["get ", "set "].into_iter();

@@ -96,12 +96,13 @@ void AppendNatives(NativeFrames& frames, StackWriter& writer) {
 
 // Whether a collection of garbage is changing what the walk follows: scripts, their functions, their code and its table.
 //
-// A collection of the whole heap sweeps the table, and compaction moves the cells. A minor collection moves a callee that is in the nursery. It copies the
-// callee, overwrites the first two words of the old one, and then stores the new address in the frame. The walk reads other
-// words, which both have: the function's flags, its script and its native. It reads more of a script, of its source object and
-// of the function that it was made with, and none of these is ever in the nursery (JSFunction::create with gc::Heap::Tenured,
-// JSCLASS_FOREGROUND_FINALIZE). All other parts of a collection mark cells, and free those that nothing leads to. What
-// earlier walks have found of those is not used after the table of code was swept, which comes first.
+// A collection of the whole heap sweeps the table, and compaction moves the cells. A minor collection moves a callee that is in
+// the nursery. It copies the callee, overwrites the first two words of the old one, and then stores the new address in the
+// frame. The walk reads other words, which both have: the function's flags, its script and its native. It reads more of a
+// script, of its source object and of the function that it was made with, and none of these is ever in the nursery
+// (JSFunction::create with gc::Heap::Tenured, JSCLASS_FOREGROUND_FINALIZE). All other parts of a collection mark cells, and
+// free those that nothing leads to. What earlier walks have found of those is not used after the table of code was swept,
+// which comes first.
 bool IsWalkedMemoryCollected(JSContext* cx) {
   JSRuntime* runtime = cx->runtime();
   JS::HeapState state = runtime->heapState();

@@ -32,10 +32,13 @@ pub fn recording_options(
         ("main", None | Some(true)) => EventLoops::Main,
         ("all", Some(false)) => present(Present::All),
         ("main", Some(false)) => present(Present::Main),
+        (NO_IDS, new_ones) => EventLoops::These {
+            ids: Vec::new(),
+            new_ones: new_ones == Some(true),
+        },
         (ids, new_ones) => EventLoops::These {
             ids: ids
                 .split(',')
-                .filter(|_| ids != NO_IDS)
                 .map(|id| {
                     id.parse::<BrowserEventLoopId>()
                         .map_err(|error| format!("eventLoops: {error}"))
