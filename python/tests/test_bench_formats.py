@@ -23,9 +23,9 @@ def file_of(**seconds_and_memory: tuple[float, float]) -> dict:
         names[name]: [{"seconds": seconds, "memory": int(1e6 * memory)}] * 3
         for name, (seconds, memory) in {"tool": (1, 1), "again": (1, 1), **seconds_and_memory}.items()
     }
-    reading = {"seconds": 0.1, "memory": 1}
+    floor = {"reading": 0.1, "unpacking": 0.5, "parsing": 0.25}
     what = {"kind": "cpuprofile", "megabytes": formats.SIZE, "bytes": 300_000_000, "samples": 12_000_000}
-    return {**what, "runs": runs, "reading": reading}
+    return {**what, "runs": runs, "floor": floor}
 
 
 def judged(*files: dict, load: float = 1.0) -> list[str]:
@@ -54,6 +54,11 @@ class LimitsTest(unittest.TestCase):
         text, missed = formats.judge({"files": [measured], "load": 1.0})
         self.assertIn("does not read it", text)
         self.assertEqual(missed, [])
+
+
+    def test_what_no_reader_can_do_without_is_beside_the_tool(self):
+        text, _ = formats.judge({"files": [file_of(tool=(2, 1))], "load": 1.0})
+        self.assertRegex(text, r"parsing alone +0\.25 +0\.12")
 
 
 class MeasureTest(unittest.TestCase):

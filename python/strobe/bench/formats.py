@@ -6,7 +6,8 @@
 
 Each program reads the same files in turns: the tool, the tool again as the control, the Firefox Profiler's own code
 (profiler-cli, from the start of `load` to the answer of `profile info`), speedscope's importer in Node.js, and an
-older build of the tool or of the browser. A figure is the ratio of two programs in one round.
+older build of the tool or of the browser. A figure is the ratio of two programs in one round. What no reader of JSON
+can do without is measured alone beside them.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from .. import npm, paths
+from .. import build, npm, paths, process
 from ..errors import MachError
 from ..run import shown_from_here
 from ..table import text_table
@@ -35,6 +36,8 @@ SIZE, SMALL_SIZE = 300, 74  # MB
 KINDS = {"cpuprofile": write_cpuprofile, "firefox.json": write_firefox}
 # The control may be as far from 1.
 MOST_NOISE = 0.1
+# Its package is outside the workspace.
+FLOOR = paths.ROOT / "tests" / "bench" / "json_floor" / "Cargo.toml"
 # Seconds that a program may take for a file.
 BOUND = 900.0
 # Seconds between two questions to profiler-cli, whose program in the background says nothing by itself.
@@ -73,6 +76,7 @@ def formats(tool: Path, old: Path | None, rounds: int, saved: Path):
     """Measures the programs and saves the figures. Raises MachError unless every limit is met."""
     npm.check_node()
     folder = npm.install(paths.ROOT / "tests" / "formats")
+    floor = build_floor()
     programs: dict[str, Callable[[Path], Run]] = {
         TOOL: partial(report, tool),
         AGAIN: partial(report, tool),
@@ -91,7 +95,7 @@ def formats(tool: Path, old: Path | None, rounds: int, saved: Path):
                 samples = write(file, megabytes * 1_000_000)
                 what = {"kind": kind, "megabytes": megabytes, "bytes": file.stat().st_size, "samples": samples}
                 runs = measure(programs, file, rounds)
-                measured.append({**what, "runs": runs, "reading": asdict(floor(file))})
+                measured.append({**what, "runs": runs, "floor": json.loads(run([str(floor), str(file)])[1])})
                 file.unlink()
     measurement = {
         "suite": "formats",
@@ -134,14 +138,9 @@ def report(binary: Path, file: Path) -> Run:
     return run([str(binary), "report", str(file)])[0]
 
 
-def floor(file: Path) -> Run:
-    """How long it takes to read the bytes of a file."""
-    start = time.monotonic()
-    with file.open("rb", buffering=0) as content:
-        buffer = bytearray(1 << 20)
-        while content.readinto(buffer):
-            pass
-    return Run(time.monotonic() - start, len(buffer))
+def build_floor() -> Path:
+    process.run(["cargo", "build", "--release", "--locked", f"--manifest-path={FLOOR}"], **build.tool_place())
+    return build.tool_target_dir() / "release" / "json_floor"
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> tuple[Run, str]:
@@ -233,9 +232,7 @@ def judge(measurement: dict) -> tuple[str, list[str]]:
     for file in measurement["files"]:
         runs = file["runs"]
         named = f"{file['bytes'] / 1e6:.0f} MB of {file['kind']}"
-        rows.append(
-            [f"{named}, {file['samples']:,} samples", "reading", f"{file['reading']['seconds']:.2f}", "", "", ""]
-        )
+        rows.append([f"{named}, {file['samples']:,} samples", "", "", "", "", ""])
         for name, of_program in runs.items():
             if not of_program:
                 rows.append(["", name, "does not read it", "", "", ""])
@@ -244,6 +241,9 @@ def judge(measurement: dict) -> tuple[str, list[str]]:
             times = statistics.median(ratios(of_program, runs[TOOL], "seconds"))
             part = statistics.median(ratios(runs[TOOL], of_program, "memory"))
             rows.append(["", name, f"{seconds:.2f}", f"{times:.2f}", f"{memory / 1e6:.0f}", f"{part:.2f}"])
+        own = statistics.median(one["seconds"] for one in runs[TOOL])
+        for what, seconds in file["floor"].items():
+            rows.append(["", f"{what} alone", f"{seconds:.2f}", f"{seconds / own:.2f}", "", ""])
         control = statistics.median(ratios(runs[AGAIN], runs[TOOL], "seconds"))
         if abs(control - 1) > MOST_NOISE:
             missed.append(f"{named}: too noisy: the tool takes {control:.2f} of its own time")
