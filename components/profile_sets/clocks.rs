@@ -4,10 +4,9 @@
 
 //! Which pieces of sessions count, and how much.
 
-use std::collections::{HashMap, HashSet};
-
 use sha2::{Digest, Sha256};
 
+use crate::hash_tables::{HashMap, HashSet};
 use crate::profile::{Kind, Profile, Samples};
 
 /// The first half of a digest.

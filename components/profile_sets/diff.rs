@@ -9,14 +9,13 @@
 //! - Simultaneous intervals are wider, so that in 95 % of all comparisons those of all listed functions hold at once.
 //! - Growth is on the scale of logarithms, on which halving is as much as doubling.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-
-use indexmap::IndexSet;
 
 use crate::bootstrap::{ONE_SIDED, Random, Replicates, Rows, TWO_SIDED, degrees, student};
 use crate::bounds::MAX_COMPARED;
 use crate::functions::Key;
+use crate::hash_tables::{HashMap, IndexSet};
 use crate::sessions::{Session, Sessions};
 
 /// How often sessions are drawn.
@@ -259,7 +258,7 @@ fn matched_by_name(
     most: usize,
 ) -> Vec<Pair> {
     let groups = left.each_ref().map(|places| {
-        let mut groups: HashMap<(&str, &str), Vec<u32>> = HashMap::new();
+        let mut groups: HashMap<(&str, &str), Vec<u32>> = HashMap::default();
         for place in places {
             let key = &functions[*place as usize];
             // Only places tell functions without a name apart.
@@ -303,7 +302,7 @@ fn moved_with_neighbours(
     left: &[Vec<u32>; 2],
 ) -> Vec<Pair> {
     // By file of the base: the lines of functions with a name, and where these are in the new set.
-    let mut anchors: HashMap<&str, BTreeMap<u32, (&str, u32)>> = HashMap::new();
+    let mut anchors: HashMap<&str, BTreeMap<u32, (&str, u32)>> = HashMap::default();
     for pair in pairs {
         let [Some(base), Some(new)] = pair.map(|place| Some(&functions[place? as usize])) else {
             continue;
@@ -337,7 +336,7 @@ fn moved_with_neighbours(
 /// Those with the most time, of both sides together.
 fn most(pairs: Vec<Pair>, sides: &[Vec<&Session>; 2]) -> Vec<Pair> {
     let sums = sides.each_ref().map(|sessions| {
-        let mut sums: HashMap<u32, f64> = HashMap::new();
+        let mut sums: HashMap<u32, f64> = HashMap::default();
         let all: f64 = sessions.iter().map(|session| session.time as f64).sum();
         for session in sessions {
             for (place, (itself, total)) in &session.times {

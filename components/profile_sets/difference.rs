@@ -5,12 +5,11 @@
 //! The stacks of both sides of a comparison as one recording, from which the viewer draws how they differ: the first process is
 //! the base. Times are by session, so that both sides have the same scale.
 
-use std::collections::HashMap;
-
 use profile_formats::{EventLoop, Process, Recording};
 
 use crate::diff::Diff;
 use crate::functions::Key;
+use crate::hash_tables::HashMap;
 use crate::labels::Condition;
 use crate::merge::Merge;
 use crate::profile::{Profile, Sum};

@@ -13,11 +13,12 @@
 //! - A built-in function has no place. Its name is all that is known.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::num::NonZeroU32;
 
 use profile_formats::{EventLoop, FrameId, Function, Place};
+
+use crate::hash_tables::{HashMap, HashSet};
 
 /// How far `async` is from the parameters behind it: `async(a)` and `async (a)`.
 const ASYNC: [u32; 2] = [5, 6];
@@ -122,7 +123,7 @@ pub struct Distinct<I>(HashSet<(I, I)>);
 
 impl<I> Default for Distinct<I> {
     fn default() -> Self {
-        Self(HashSet::new())
+        Self(HashSet::default())
     }
 }
 
@@ -138,8 +139,8 @@ impl<I: Copy + Eq + Hash + Ord> Distinct<I> {
 
     /// For each function that is another one: that one.
     pub fn same<'a>(&self, functions: impl Iterator<Item = (&'a Key, I)>) -> HashMap<I, I> {
-        let mut same = HashMap::new();
-        let mut targets = HashSet::new();
+        let mut same = HashMap::default();
+        let mut targets = HashSet::default();
         for on_line in by_line(functions).values() {
             for pair in apart(on_line) {
                 // No chains: of three in a row nobody knows which is which.
@@ -160,7 +161,7 @@ type Columns<I> = Vec<(u32, I)>;
 fn by_line<'a, I: Ord>(
     functions: impl Iterator<Item = (&'a Key, I)>,
 ) -> HashMap<(&'a str, &'a str, NonZeroU32), Columns<I>> {
-    let mut lines: HashMap<_, Columns<I>> = HashMap::new();
+    let mut lines: HashMap<_, Columns<I>> = HashMap::default();
     for (key, id) in functions {
         if let (Some(line), Some(column)) = (key.line, key.column) {
             let of_line = lines.entry((&*key.name, &*key.url, line)).or_default();

@@ -12,7 +12,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc;
 use std::thread;
 
 use flate2::read::MultiGzDecoder;
@@ -51,6 +51,17 @@ impl Input {
         match argument.as_os_str() == STANDARD_STREAM {
             true => Self::StandardInput,
             false => Self::Path(argument),
+        }
+    }
+
+    /// For people.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Path(path) => {
+                let name = path.file_name().unwrap_or(path.as_os_str());
+                name.to_string_lossy().into_owned()
+            },
+            Self::StandardInput => "standard input".to_owned(),
         }
     }
 }
@@ -410,43 +421,64 @@ impl<'a> Batch<'a> {
         (self.warn)(notice);
     }
 
-    /// Makes profiles of what has been read.
+    /// Makes profiles of what has been read. This thread gives them on, in order, and while the next one is not there it makes
+    /// some itself.
     fn flush(&mut self) -> Result<(), String> {
         let pieces = std::mem::take(&mut self.pieces);
         self.bytes = 0;
         let options = self.options;
-        let slots: Vec<_> = pieces.iter().map(|_| Mutex::new(None)).collect();
         let next = AtomicUsize::new(0);
-        let work = || {
-            while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed))
-                && let Some(piece) = pieces.get(index)
-            {
-                let made = profile_of(piece, options);
-                *slots[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
-            }
+        let make_next = || {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let piece = pieces.get(index)?;
+            Some((index, profile_of(piece, options)))
         };
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(pieces.len());
         thread::scope(|scope| {
+            let (sender, made_by_others) = mpsc::channel();
             for _ in 1..threads {
-                scope.spawn(work);
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    // Nobody receives if the profiles are not wanted any more.
+                    while let Some(made) = make_next()
+                        && sender.send(made).is_ok()
+                    {}
+                });
             }
-            work();
-        });
-        for (piece, slot) in pieces.iter().zip(slots) {
-            let made = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-            match made.expect("each piece has been read") {
-                Ok((profile, notices)) => {
-                    for notice in notices {
-                        self.tell(&notice);
-                    }
-                    self.outcome.profiles += 1;
-                    (self.each)(profile).map_err(|problem| format!("{}: {problem}", piece.name))?;
-                },
-                Err(problem) => self.refuse(&piece.name, &problem)?,
+            drop(sender);
+            let mut made: Vec<_> = pieces.iter().map(|_| None).collect();
+            for (index, piece) in pieces.iter().enumerate() {
+                while made[index].is_none() {
+                    let received = made_by_others.try_recv().ok().or_else(make_next);
+                    let (other, profile) = received
+                        .or_else(|| made_by_others.recv().ok())
+                        .expect("each piece is read by some thread");
+                    made[other] = Some(profile);
+                }
+                if let Some(made) = made[index].take() {
+                    self.give(piece, made)?;
+                }
             }
+            Ok(())
+        })
+    }
+
+    fn give(
+        &mut self,
+        piece: &Piece,
+        made: Result<(Profile, Vec<String>), String>,
+    ) -> Result<(), String> {
+        match made {
+            Ok((profile, notices)) => {
+                for notice in notices {
+                    self.tell(&notice);
+                }
+                self.outcome.profiles += 1;
+                (self.each)(profile).map_err(|problem| format!("{}: {problem}", piece.name))
+            },
+            Err(problem) => self.refuse(&piece.name, &problem),
         }
-        Ok(())
     }
 }
 

@@ -23,6 +23,7 @@ mod diff_text;
 mod difference;
 mod envelope;
 mod functions;
+mod hash_tables;
 mod inputs;
 mod labels;
 mod merge;

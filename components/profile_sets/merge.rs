@@ -4,9 +4,6 @@
 
 //! Many profiles as one.
 
-use std::collections::{HashMap, HashSet};
-
-use indexmap::IndexMap;
 use profile_formats::{
     Activity, EventLoop, EventLoopKind, Frame, FrameId, Function, FunctionId, Invalid, Process,
     Recording, Sample, StackId,
@@ -15,6 +12,7 @@ use profile_formats::{
 use crate::bounds::{MAX_LABEL_SETS, MAX_MERGED_BYTES, OTHER};
 use crate::clocks::{Clocks, Hash, hash};
 use crate::functions::{Distinct, Key};
+use crate::hash_tables::{HashMap, HashSet, IndexMap};
 use crate::labels::{Condition, KnownValues, Labels};
 use crate::profile::{Kind, ONE_AFTER_ANOTHER, Profile, SESSION, Samples, Sum};
 
@@ -66,12 +64,12 @@ impl Default for MergedLoop {
     fn default() -> Self {
         Self {
             event_loop: EventLoop::bounded(MAX_MERGED_BYTES),
-            functions: HashMap::new(),
+            functions: HashMap::default(),
             distinct: Distinct::default(),
-            urls: HashMap::new(),
-            label_sets: HashMap::new(),
-            rows: IndexMap::new(),
-            sessions: HashSet::new(),
+            urls: HashMap::default(),
+            label_sets: HashMap::default(),
+            rows: IndexMap::default(),
+            sessions: HashSet::default(),
         }
     }
 }
@@ -336,7 +334,7 @@ impl MergedLoop {
         renamed: &HashMap<Key, Key>,
     ) -> Result<EventLoop, Invalid> {
         self.add_samples(kind, sessions)?;
-        let mut targets = HashMap::new();
+        let mut targets = HashMap::default();
         for (key, id) in &self.functions {
             let Some(new) = renamed.get(key) else {
                 continue;

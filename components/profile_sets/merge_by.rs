@@ -4,10 +4,10 @@
 
 //! Many profiles as one recording, with a process for each value of a label.
 
-use indexmap::{IndexMap, IndexSet};
 use profile_formats::{EventLoop, Process, Recording};
 
 use crate::bounds::MAX_MERGED_VALUES;
+use crate::hash_tables::{IndexMap, IndexSet};
 use crate::labels::Condition;
 use crate::merge::Merge;
 use crate::profile::{Profile, Sum};
@@ -27,7 +27,7 @@ impl MergeBy {
         Self {
             condition: condition.unwrap_or_default(),
             label: label.to_owned(),
-            merges: IndexMap::new(),
+            merges: IndexMap::default(),
             left_out: 0,
         }
     }

@@ -4,11 +4,9 @@
 
 //! A profile of a set, and its samples by what they belong to.
 
-use std::collections::HashMap;
-
-use indexmap::IndexMap;
 use profile_formats::{Activity, EventLoop, EventLoopKind, Format, Recording, StackId};
 
+use crate::hash_tables::{HashMap, IndexMap};
 use crate::labels::{Condition, Labels};
 
 /// The label of samples by which a merged profile keeps its sessions apart.
@@ -169,7 +167,7 @@ impl Profile {
     ) -> Vec<(Samples, usize)> {
         let mut groups: Vec<(Samples, usize)> = Vec::new();
         // By block, and by where the labels of samples are.
-        let mut known: HashMap<(usize, *const (String, String)), usize> = HashMap::new();
+        let mut known: HashMap<(usize, *const (String, String)), usize> = HashMap::default();
         let samples = event_loop.samples().iter().enumerate();
         for ((index, sample), worth) in samples.zip(event_loop.worths(self.recording.interval)) {
             let own = event_loop.labels_of(index);
@@ -207,7 +205,7 @@ impl Profile {
             session: session.unwrap_or_else(|| self.name.clone()),
             labels,
             kind,
-            sums: IndexMap::new(),
+            sums: IndexMap::default(),
             start: u64::MAX,
             end: 0,
         }

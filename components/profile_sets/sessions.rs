@@ -4,15 +4,13 @@
 
 //! The times of functions in each session of a set.
 
-use std::collections::{HashMap, HashSet};
-
 use indexmap::map::Entry;
-use indexmap::{IndexMap, IndexSet};
 use profile_formats::EventLoop;
 
 use crate::bounds::{MAX_SESSIONS, MAX_TIMES};
 use crate::clocks::{Clocks, hash};
 use crate::functions::{Distinct, Key};
+use crate::hash_tables::{HashMap, HashSet, IndexMap, IndexSet};
 use crate::labels::{Condition, KnownValues, Labels};
 use crate::profile::{Profile, Samples};
 
@@ -186,7 +184,7 @@ impl Sessions {
             .labels
             .add_missing(&self.known.bounded(&samples.labels));
         let before = session.times.len();
-        let mut seen: HashSet<u32> = HashSet::new();
+        let mut seen: HashSet<u32> = HashSet::default();
         for ((stack, _), sum) in samples.sums {
             let worth = sum.worth.min(room);
             room -= worth;
@@ -291,7 +289,7 @@ impl Sessions {
     pub fn percentiles(&self, is_in: impl Fn(&Session) -> bool, top: usize) -> Vec<Percentiles> {
         let sessions = self.iter().filter(|(_, _, session)| is_in(session));
         let mut count = 0_usize;
-        let mut times: HashMap<u32, Vec<(u64, &str)>> = HashMap::new();
+        let mut times: HashMap<u32, Vec<(u64, &str)>> = HashMap::default();
         for (_, id, session) in sessions {
             count += 1;
             for (function, (itself, _)) in &session.times {
