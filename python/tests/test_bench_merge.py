@@ -14,6 +14,9 @@ from strobe.bench.merge import GO, TRACES, UNPACKING
 from strobe.errors import MachError
 
 
+SAME = {"functions": 3, "nanoseconds": 60, TOOL: 0, TRACES: 0}
+
+
 def measured(load: float = 1.0, **seconds_and_memory: tuple[float, float]) -> dict:
     """A measurement. Memory is in MB."""
     names = {"tool": TOOL, "again": AGAIN, "go": GO, "unpacking": UNPACKING, "traces": TRACES}
@@ -23,7 +26,7 @@ def measured(load: float = 1.0, **seconds_and_memory: tuple[float, float]) -> di
         for name, (seconds, memory) in {**usual, **seconds_and_memory}.items()
     }
     what = {"sessions": 10, "samples": 20, "bytes": {"pprof": 1_000_000, TRACES: 2_000_000}, "go": "1.26.8"}
-    return {**what, "runs": runs, "load": load}
+    return {**what, "runs": runs, "sums": SAME, "load": load}
 
 
 class LimitsTest(unittest.TestCase):
@@ -39,6 +42,9 @@ class LimitsTest(unittest.TestCase):
             (measured(traces=(2, 301)), "traces: 301 MB of memory, more than 300"),
             (measured(again=(1.2, 100)), "too noisy: the tool takes 0.83 of its own time"),
             (measured(load=3.0), "load"),
+            ({**measured(), "sums": {**SAME, TOOL: 2}}, "tool: 2 functions have another time than by go tool pprof"),
+            ({**measured(), "sums": {**SAME, TRACES: 1}}, "traces: 1 functions have another time"),
+            ({**measured(), "sums": {**SAME, "functions": 0}}, "shows no function"),
         ):
             [missed] = merge.judge(measurement)[1]
             self.assertIn(problem, missed)
@@ -55,6 +61,19 @@ class MeasureTest(unittest.TestCase):
         runs = merge.measure({name: lambda name=name: program(name) for name in "ab"}, 2)
         self.assertEqual(order, ["a", "b", "b", "a"])
         self.assertEqual([len(runs["a"]), len(runs["b"])], [2, 2])
+
+
+class SumsTest(unittest.TestCase):
+    def test_each_function_is_compared(self):
+        times = {GO: {"a": 1, "b": 2}, TOOL: {"a": 1, "c": 2}, TRACES: {"a": 1, "b": 3}}
+        self.assertEqual(merge.compared(times), {"functions": 2, "nanoseconds": 3, TOOL: 2, TRACES: 1})
+
+    def test_the_table_of_go_is_read(self):
+        table = "Type: time\n      flat  flat%   sum%        cum   cum%\n  90ns 90.00% 90.00%  95ns 95.00%  a b\n 0     0%  90%  5ns 5%  c\n"
+        with mock.patch.object(merge.process, "output", return_value=table):
+            self.assertEqual(merge.times_of_functions("pprof", Path("x")), {"a b": 90, "c": 0})
+        with mock.patch.object(merge.process, "output", return_value=None), self.assertRaisesRegex(MachError, "failed"):
+            merge.times_of_functions("pprof", Path("x"))
 
 
 class GoTest(unittest.TestCase):

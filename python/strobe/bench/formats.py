@@ -17,6 +17,7 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -143,21 +144,41 @@ def build_floor() -> Path:
     return build.tool_target_dir() / "release" / "json_floor"
 
 
-def run(command: list[str], environment: dict[str, str] | None = None) -> tuple[Run, str]:
-    """Runs a program to its end. Also gives its output."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        start = time.monotonic()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment)
-        # It is waited for here, because only this tells how much memory it took.
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.monotonic() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
+# Runs a program and prints how it ended, its seconds, and the most memory that it took in KiB. Linux counts the memory of the
+# process that starts a program as the program's own, so a small one starts it.
+STARTER = """
+import json, os, sys, time
+start = time.monotonic()
+_, status, usage = os.wait4(os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ), 0)
+measured = [os.waitstatus_to_exitcode(status), time.monotonic() - start, usage.ru_maxrss]
+os.write(int(sys.argv[1]), json.dumps(measured).encode())
+"""
+
+
+def run(command: list[str]) -> tuple[Run, str]:
+    """Runs a program to its end. Also gives its output. Memory is no less than that of a small Python, some 10 MB."""
+    read, written = os.pipe()
+    with (
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+        open(read, encoding="utf-8") as measured,
+    ):
+        # Without site packages, which take memory.
+        starter = [sys.executable, "-I", "-S", "-c", STARTER, str(written), *command]
+        subprocess.run(
+            starter, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, pass_fds=[written], check=False
+        )
+        os.close(written)
         output.seek(0)
         errors.seek(0)
-        if process.returncode != 0:
-            last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise MachError(f"{Path(command[0]).name}: status {process.returncode}: {''.join(last)}")
-        return Run(seconds, 1024 * usage.ru_maxrss), output.read().decode(errors="replace")
+        line = measured.read()
+        last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+        if not line:
+            raise MachError(f"{command[0]} was not started: {''.join(last)}")
+        status, seconds, kilobytes = json.loads(line)
+        if status != 0:
+            raise MachError(f"{Path(command[0]).name}: status {status}: {''.join(last)}")
+        return Run(seconds, 1024 * kilobytes), output.read().decode(errors="replace")
 
 
 def import_(folder: Path, file: Path) -> Run:

@@ -6,7 +6,8 @@
 
 The sessions are made of recordings by an example of profile_sets, each with a bundle and a release by chance: as files
 of pprof, and as traces that visitors of a page send, which Go does not read. The programs take turns. A figure is the
-ratio of two programs in one round. Unpacking alone is measured beside them.
+ratio of two programs in one round. Unpacking alone is measured beside them. Each function must have the same time in all
+that the programs write, by Go's own table.
 """
 
 import datetime
@@ -49,6 +50,7 @@ MOST_MEMORY_OF_TRACES = 300_000_000
 def merge(tool: Path, recordings: list[Path], settings: dict[str, int], saved: Path):
     """Measures the programs and saves the figures. Raises MachError unless every limit is met."""
     go = find_go()
+    pprof = program_of(go)
     saved.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=saved.parent) as scratch:
         folder = Path(scratch)
@@ -56,13 +58,13 @@ def merge(tool: Path, recordings: list[Path], settings: dict[str, int], saved: P
         make(folder, recordings or list(RECORDINGS), settings)
         profiles = sorted((folder / "pprof").iterdir())
         traces = folder / "traces.ndjson"
-        merged = folder / "merged.pb.gz"
+        merged = {name: folder / f"{name}.pb.gz" for name in (TOOL, GO, TRACES)}
         programs: dict[str, Callable[[], Run]] = {
-            TOOL: partial(merged_by_tool, tool, folder / "pprof", merged),
-            AGAIN: partial(merged_by_tool, tool, folder / "pprof", merged),
-            GO: partial(merged_by_go, go, profiles, merged),
+            TOOL: partial(merged_by_tool, tool, folder / "pprof", merged[TOOL]),
+            AGAIN: partial(merged_by_tool, tool, folder / "pprof", merged[TOOL]),
+            GO: partial(merged_by_go, pprof, profiles, merged[GO]),
             UNPACKING: partial(unpack, profiles),
-            TRACES: partial(merged_by_tool, tool, traces, merged),
+            TRACES: partial(merged_by_tool, tool, traces, merged[TRACES]),
         }
         print(f"merge: {settings['rounds']} rounds with {', '.join(programs)}; leave the machine idle", flush=True)
         measurement = {
@@ -74,6 +76,7 @@ def merge(tool: Path, recordings: list[Path], settings: dict[str, int], saved: P
             **settings,
             "bytes": {"pprof": sum(file.stat().st_size for file in profiles), TRACES: traces.stat().st_size},
             "runs": measure(programs, settings["rounds"]),
+            "sums": compared({name: times_of_functions(pprof, file) for name, file in merged.items()}),
             "load": os.getloadavg()[0],
         }
     saved.write_text(json.dumps(measurement, indent=1) + "\n", encoding="utf-8")
@@ -92,6 +95,14 @@ def find_go() -> str:
     if tuple(map(int, version.split(".")[:2])) < LEAST_GO:
         raise MachError(f"{go} is Go {version}; {least} or newer is needed to compare with")
     return go
+
+
+def program_of(go: str) -> str:
+    """The program that `go tool pprof` runs. Go 1.25 and newer compile it when it is first asked for."""
+    found = process.output([go, "tool", "-n", "pprof"])
+    if not found:
+        raise MachError(f"`{go} tool -n pprof` does not name a program")
+    return found.strip()
 
 
 def version_of(go: str) -> str:
@@ -123,8 +134,34 @@ def merged_by_tool(tool: Path, profiles: Path, merged: Path) -> Run:
     return run([str(tool), "merge", str(profiles), "-o", str(merged)])[0]
 
 
-def merged_by_go(go: str, profiles: list[Path], merged: Path) -> Run:
-    return run([go, "tool", "pprof", "-proto", f"-output={merged}", *map(str, profiles)])[0]
+def merged_by_go(pprof: str, profiles: list[Path], merged: Path) -> Run:
+    return run([pprof, "-proto", f"-output={merged}", *map(str, profiles)])[0]
+
+
+# Nothing is left out, and nothing is rounded.
+TOP = ("-top", "-nodecount=1000000000", "-nodefraction=0", "-edgefraction=0", "-unit=nanoseconds")
+
+
+def times_of_functions(pprof: str, merged: Path) -> dict[str, int]:
+    """The own time of each function by its name, in nanoseconds, as Go reads the file."""
+    command = [pprof, *TOP, str(merged)]
+    table = process.output(command)
+    if table is None:
+        raise MachError(f"`{' '.join(command)}` failed")
+    _, _, rows = table.partition("cum%\n")
+    found = (re.fullmatch(r"\s*(\d+)(?:ns)?\s+\S+%\s+\S+%\s+\S+\s+\S+%\s+(.*)", row) for row in rows.splitlines())
+    return {one[2]: int(one[1]) for one in found if one is not None}
+
+
+def compared(times: dict[str, dict[str, int]]) -> dict[str, int]:
+    """The number of functions, and the functions that have another time than by Go in what a program has written."""
+    by_go = times[GO]
+    differ = {
+        name: sum(of_program.get(function) != by_go.get(function) for function in of_program | by_go)
+        for name, of_program in times.items()
+        if name != GO
+    }
+    return {"functions": len(by_go), "nanoseconds": sum(by_go.values()), **differ}
 
 
 def unpack(profiles: list[Path]) -> Run:
@@ -156,14 +193,21 @@ def judge(measurement: dict) -> tuple[str, list[str]]:
         missed.append(f"too noisy: the tool takes {control:.2f} of its own time")
     if measurement["load"] > MOST_LOAD:
         missed.append(f"too noisy: {noise_of(measurement['load'])}")
+    sums = measurement["sums"]
+    missed += [
+        f"{name}: {sums[name]:,} functions have another time than by {GO}" for name in (TOOL, TRACES) if sums[name] > 0
+    ]
+    if sums["functions"] == 0:
+        missed.append(f"{GO} shows no function")
     sizes = {name: f"{count / 1e6:,.0f} MB" for name, count in measurement["bytes"].items()}
     what = (
         f"{measurement['sessions']:,} sessions of {measurement['samples']:,} samples: {sizes['pprof']} of pprof and "
-        f"{sizes[TRACES]} of traces; Go {measurement['go']}"
+        f"{sizes[TRACES]} of traces; Go {measurement['go']}\n"
+        f"{sums['functions']:,} functions have {sums['nanoseconds']:,} ns by {GO}"
     )
     limits = (
         f"limits: {MOST_TIME:.2f} of the time and {MOST_MEMORY:.2f} of the memory of {GO}; "
-        f"{MOST_MEMORY_OF_TRACES / 1e6:.0f} MB of memory for {TRACES}"
+        f"{MOST_MEMORY_OF_TRACES / 1e6:.0f} MB of memory for {TRACES}; the same time for each function"
     )
     return f"{what}\n\n{text_table(rows)}\n{limits}", missed
 
