@@ -12,3 +12,10 @@ pub enum Failure {
     /// Exit status 2.
     Refused(String),
 }
+
+impl Failure {
+    pub fn message(self) -> String {
+        let (Self::Failed(message) | Self::Refused(message)) = self;
+        message
+    }
+}

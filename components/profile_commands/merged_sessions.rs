@@ -43,7 +43,8 @@ impl MergedSessions {
         if !is_given("by") && !sets::SESSION_ARGUMENTS.into_iter().any(is_given) {
             return None;
         }
-        if is_given("event-loop") {
+        // Not every `view` has it.
+        if matches.try_contains_id("event-loop").unwrap_or(false) {
             return Some(Err(
                 "--event-loop: merged profiles have other event loops".to_owned()
             ));
@@ -64,6 +65,14 @@ impl MergedSessions {
                 options: sets::options(matches, working_directory)?,
             },
         })
+    }
+
+    /// What to call them.
+    pub fn name(&self) -> String {
+        match &*self.inputs.inputs {
+            [input] => input.name(),
+            inputs => format!("{} inputs", inputs.len()),
+        }
     }
 
     /// `tell` is called with a line for each input that is left out.

@@ -16,7 +16,7 @@ use dpi::PhysicalSize;
 use profile_commands::arguments::{
     input_argument, input_format_argument, inputs, saved_source_maps_argument, unit_argument,
 };
-use profile_commands::{SavedRecording, Task, saved_file};
+use profile_commands::{MergedSessions, SavedRecording, Task, merged_arguments, saved_file};
 use servo::{DeviceIntSize, Theme};
 use url::Url;
 
@@ -61,6 +61,8 @@ pub struct CommandLine {
     pub profile: Option<ProfileOptions>,
     /// Saved profiles to show, each on a page of its own. There are no other pages then.
     pub views: Vec<SavedRecording>,
+    /// Saved profiles to show as one, instead of those.
+    pub merged_view: Option<MergedSessions>,
     /// The pages to open. Empty only with WebDriver or for saved profiles.
     pub urls: Vec<Url>,
 }
@@ -114,6 +116,10 @@ could not be taken; 2 if the command line is wrong.";
 const AFTER_VIEW_HELP: &str = "\
 The files may have any format that `strobe convert` reads. Each one is shown in a tab of about:profiling.
 If a source map of --source-maps is missing or wrong, a warning says so, and the profile is complete without it.
+
+--where, --by LABEL and --label show many profiles as one: the files are what `strobe merge` takes, such as a folder. With --by LABEL
+the profiles of each value are a process, at most 20.
+
 Options of `strobe` itself have the same meaning here.
 
 Without a display, print a profile with `strobe report FILE`, or turn it into a page for any browser with
@@ -142,6 +148,7 @@ impl CommandLine {
         };
         let mut profile = None;
         let mut views = Vec::new();
+        let mut merged_view = None;
         let mut pages = Vec::new();
         let (mut screenshot, mut webdriver, mut exit_after) = (None, None, None);
         match matches.remove_subcommand() {
@@ -151,7 +158,11 @@ impl CommandLine {
                     return task.map(Parsed::Saved);
                 }
                 if name == "view" {
-                    views = inputs(&mut matches, None, working_directory);
+                    let merged = MergedSessions::of(&mut matches.clone(), "FILE", working_directory);
+                    merged_view = merged.transpose()?;
+                    if merged_view.is_none() {
+                        views = inputs(&mut matches, None, working_directory);
+                    }
                     webdriver = matches.remove_one("webdriver");
                 } else {
                     let (options, end) = ProfileOptions::of(&mut matches, working_directory)?;
@@ -214,6 +225,7 @@ impl CommandLine {
             sandbox: matches.get_flag("sandbox"),
             profile,
             views,
+            merged_view,
             urls,
         })))
     }
@@ -231,6 +243,7 @@ fn view_command() -> Command {
         .arg(input_format_argument())
         .arg(unit_argument())
         .arg(saved_source_maps_argument())
+        .args(merged_arguments())
         .arg(webdriver_argument())
         .args(shared_arguments())
 }
@@ -516,6 +529,7 @@ mod tests {
                 sandbox: false,
                 profile: None,
                 views: vec![],
+                merged_view: None,
                 urls: vec![Url::parse("about:blank").unwrap()],
             }
         );
@@ -563,6 +577,7 @@ mod tests {
                 sandbox: false,
                 profile: None,
                 views: vec![],
+                merged_view: None,
                 urls: vec![
                     Url::parse("http://a.test/").unwrap(),
                     Url::parse("http://b.test/").unwrap(),
@@ -635,6 +650,7 @@ mod tests {
                 sandbox: false,
                 profile: None,
                 views: vec![],
+                merged_view: None,
                 urls: vec![Url::parse("about:blank").unwrap()],
             }
         );
@@ -954,8 +970,16 @@ mod tests {
         let folders: Vec<_> = folders.collect();
         let dist = [SourceMaps::Folder(PathBuf::from("/dist"))];
         assert_eq!(folders, [&dist[..]; 2]);
+        assert_eq!(command_line.merged_view, None);
+        for option in ["--where=release=2", "--by=release", "--label=release=2"] {
+            let command_line = run(&["view", "a", "b", option]);
+            assert_eq!(command_line.views, []);
+            let merged = command_line.merged_view.expect("several profiles as one");
+            assert_eq!(merged.name(), "2 inputs");
+        }
         for (arguments, named) in [
-            (&["view"][..], "<FILE>"),
+            (&["view", "a", "--where=x"][..], "no condition"),
+            (&["view"], "<FILE>"),
             (&["view", "a", "--to=html"], "'--to'"),
             (&["view", "a", "--screenshot=b.png"], "'--screenshot'"),
             (&["view", "a", "--from=perf"], "'perf'"),

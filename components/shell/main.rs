@@ -159,7 +159,8 @@ fn opens_no_window(mut arguments: impl Iterator<Item = OsString>) -> bool {
 /// Reads the saved profiles that the command line names, and adds their pages to those to open.
 fn saved_recordings(command_line: &mut CommandLine) -> Result<Recordings, String> {
     let recordings = Recordings::default();
-    if !command_line.views.is_empty() && !command_line.headless && !display::is_there() {
+    let is_view = !command_line.views.is_empty() || command_line.merged_view.is_some();
+    if is_view && !command_line.headless && !display::is_there() {
         return Err(
             "view: there is no display; try 'strobe report FILE', or 'strobe convert FILE a.html'"
                 .to_owned(),
@@ -167,6 +168,12 @@ fn saved_recordings(command_line: &mut CommandLine) -> Result<Recordings, String
     }
     for saved in &command_line.views {
         let id = recordings.add_loaded(saved.name(), saved.read(warn)?);
+        let page = about_profiling::page_url(Some(&id));
+        command_line.urls.push(page);
+    }
+    if let Some(merged) = &command_line.merged_view {
+        let read = merged.read(report).map_err(Failure::message)?;
+        let id = recordings.add_loaded(merged.name(), read);
         let page = about_profiling::page_url(Some(&id));
         command_line.urls.push(page);
     }

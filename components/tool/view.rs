@@ -128,9 +128,7 @@ impl View {
             None => self
                 .input
                 .read(|notice| tell(&format!("warning: {notice}")))?,
-            Some(merged) => merged.read(tell).map_err(|failure| match failure {
-                Failure::Failed(message) | Failure::Refused(message) => message,
-            })?,
+            Some(merged) => merged.read(tell).map_err(Failure::message)?,
         };
         let file = match &self.place {
             Place::Port(port) => return self.serve(&recording, *port),

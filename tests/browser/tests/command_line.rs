@@ -73,6 +73,32 @@ fn a_saved_profile_is_read_in_the_format_that_is_named() {
 }
 
 #[test]
+fn saved_profiles_are_shown_as_one_if_their_labels_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    for (release, stacks) in [("1", "older 2\n"), ("2", "newer 3\n"), ("3", "newer 4\n")] {
+        fs::write(folder.path().join(format!("{release}.folded")), stacks).unwrap();
+    }
+    let sessions = [
+        "--label-names={release}.folded",
+        folder.path().to_str().unwrap(),
+    ];
+    let output =
+        Command::start(&[&["view", "--headless", "--where=release=9"], &sessions[..]].concat())
+            .end();
+    assert_eq!(output.status.code(), Some(1), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("no profile is left to show"),
+        "{}",
+        output.stderr
+    );
+    let display = Display::start(1100, 900);
+    let driver = Driver::view_on(&display, &[&["--where=release!=1"], &sessions[..]].concat());
+    assert_eq!(shown_functions(&driver), json!([["newer", "", 7]]));
+    let (status, console) = driver.shut_down();
+    assert!(status.success(), "{status}\n{console}");
+}
+
+#[test]
 fn a_saved_profile_is_shown_as_its_scripts_were_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
