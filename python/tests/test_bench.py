@@ -20,7 +20,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import process_tree
+from strobe import paths, process_tree
 from strobe.bench import (
     accuracy,
     bench,
@@ -1409,17 +1409,20 @@ class JudgeTest(unittest.TestCase):
 class PerformanceDocsTest(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.document = self.folder / "performance.md"
-        sections = [
-            f"{performance_docs.BEGIN.format(suite=suite)}\nold {suite}\n{performance_docs.END.format(suite=suite)}\n"
-            for suite in performance_docs.SUITES
-        ]
-        self.document.write_text("# Title\n\n" + "\n".join(sections) + "\nthe end\n")
+        self.figures = self.folder / "figures"
+        self.figures.mkdir()
+        for suite in performance_docs.SUITES:
+            begin, end = performance_docs.BEGIN.format(suite=suite), performance_docs.END.format(suite=suite)
+            self.document(suite).write_text(f"# Title\n\nAs before.\n\n{begin}\nold {suite}\n{end}\n\nthe end\n")
 
-    def write(self, *suites: str) -> str:
+    def document(self, suite: str) -> Path:
+        return performance_docs.document_of(suite, self.figures)
+
+    def write(self, *suites: str, read: str = "scale") -> str:
+        """Writes the documents of these suites, and returns one."""
         with contextlib.redirect_stdout(io.StringIO()):
-            performance_docs.write(self.folder, list(suites), self.document)
-        return self.document.read_text()
+            performance_docs.write(self.folder, list(suites), self.figures)
+        return self.document(read).read_text()
 
     def save(self, saved: dict):
         (self.folder / f"{saved['suite']}.json").write_text(json.dumps(saved))
@@ -1428,18 +1431,34 @@ class PerformanceDocsTest(unittest.TestCase):
         self.save(FiguresTest().scale())
         text = self.write()
         for line in (
-            "## Many profilers",
+            "# Title",
+            "As before.",
             "| profilers at once | 100 |  | ≥ 100 | met |",
             "| kernel | Strobe, ms | 1/1 at 10 ms | 50/1 at 10 ms | 50/1 at 1 ms |",
             "| sort | 50.0 | 1.000 | 1.000 | 1.100 |",
-            "old overhead",
             "the end",
         ):
             self.assertIn(line, text.split("\n"))
+        self.assertNotIn("old scale", text)
+        self.assertIn("\nold overhead\n", self.document("overhead").read_text())
         how = "`./mach bench scale`: 2 rounds, 3 pairs. Measured 2026-01-31 in Strobe 0.1.0 (release build) on Fast 1,"
         self.assertIn(how, text)
         self.assertIn("on Fast 1, 2 cores, 24.0 GiB of memory, Linux 6.1; virtualised: kvm.", text)
         self.assertEqual(self.write("scale"), text, "writing again changes nothing")
+
+    def test_a_suite_without_a_document_gets_one(self):
+        self.save(FiguresTest().scale())
+        self.document("scale").unlink()
+        text = self.write()
+        self.assertTrue(text.startswith("# Many profilers\n\n<!-- begin scale: "), text)
+        self.assertIn("| sort | 50.0 | 1.000 | 1.000 | 1.100 |", text.split("\n"))
+
+    def test_no_document_changes_unless_all_can_be_written(self):
+        self.save(FiguresTest().scale())
+        (self.folder / "trace.json").write_text("{}")
+        with self.assertRaisesRegex(MachError, "trace.json is not what"):
+            self.write("scale", "trace")
+        self.assertIn("\nold scale\n", self.document("scale").read_text())
 
     def test_accuracy(self):
         measured = Measurement({"busy": [], "splits": [], "crowd": []}, SampleCounts(1200), 6, load=1.5)
@@ -1447,12 +1466,12 @@ class PerformanceDocsTest(unittest.TestCase):
         measured.browsers = made_up("x", [])["browsers"]
         (self.folder / "bench").mkdir()
         measured.save(self.folder / "accuracy.json")
-        text = self.write()
+        text = self.write(read="accuracy")
         self.assertIn("Load of the machine in the last minute: 1.50", text)
         self.assertIn("All limits are met.", text)
         measured.failure = "the browser ended"
         measured.save(self.folder / "accuracy.json")
-        self.assertIn("- missed: the browser ended", self.write("accuracy"))
+        self.assertIn("- missed: the browser ended", self.write("accuracy", read="accuracy"))
 
     def test_stops(self):
         measured = StopsTest().measured(frames=512)
@@ -1460,9 +1479,8 @@ class PerformanceDocsTest(unittest.TestCase):
             of_chain.machine, of_chain.when = made_up("x")["machine"], "2026-01-31"
             of_chain.browsers = made_up("x", [])["browsers"]
         stops.save(measured, self.folder / "stops.json")
-        text = self.write("stops")
+        text = self.write("stops", read="stops")
         for line in (
-            "## For how long a sample stops its thread",
             "   10              12  19000        1.50      6.00       123.46",
             "- missed: depth 1000: the samples have 512 frames: the stacks are not whole",
         ):
@@ -1478,18 +1496,21 @@ class PerformanceDocsTest(unittest.TestCase):
                 self.write(*suites)
 
         check("^there are no figures in ")
-        check("^soak has no section in performance.md; these have: overhead, ", "soak")
+        check("^soak has no document in .*figures; these have: overhead, ", "soak")
         check("scale.json is not there; `./mach bench scale` makes it$", "scale")
         (self.folder / "scale.json").write_text("{")
         check("scale.json is not JSON: ")
         (self.folder / "scale.json").write_text("{}")
         check("scale.json is not what ./mach bench scale saves: KeyError: 'suite'")
         self.save(FiguresTest().scale())
-        self.document.write_text("nothing")
-        check("performance.md: 0 sections from `<!-- begin scale")
+        self.document("scale").write_text("nothing")
+        check("scale.md: 0 sections from `<!-- begin scale")
 
-    def test_the_document_has_a_section_for_each(self):
-        text = performance_docs.DOCUMENT.read_text()
-        for suite in performance_docs.SUITES:
+    def test_each_suite_has_a_document_with_a_section(self):
+        overview = (paths.ROOT / "docs" / "performance.md").read_text()
+        for suite, title in performance_docs.SUITES.items():
+            text = performance_docs.document_of(suite).read_text()
+            self.assertTrue(text.startswith(f"# {title}\n"), suite)
             replaced = performance_docs.replace_section(text, suite, "new", Path("x"))
             self.assertIn(f"-->\nnew\n{performance_docs.END.format(suite=suite)}\n", replaced)
+            self.assertIn(f"(figures/{suite}.md)", overview)

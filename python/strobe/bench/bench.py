@@ -182,7 +182,7 @@ def print_report(measurement: dict, saved: Path):
     suite = measurement["suite"]
     found = report(measurement)
     print(f"\n{found.text()}\n\nThe figures are in {shown_from_here(saved)}; ", end="")
-    print(f"`./mach bench docs {suite}` puts them into docs/performance.md")
+    print(f"`./mach bench docs {suite}` puts them into docs/figures/")
     judge(found)
 
 
