@@ -41,6 +41,8 @@ from strobe.bench import (
     visits,
     workers,
 )
+from strobe.bench.figures.report import Limit, Report, judge
+from strobe.bench.figures.trimmed import trimmed, trimmed_error
 from strobe.bench.measurement import Measurement, read_measurement
 from strobe.bench.process_size import ProcessSize
 from strobe.bench.sample_counts import SampleCounts, StopDurations, read_counts, read_reasons, read_stops
@@ -559,7 +561,7 @@ class CompareTest(unittest.TestCase):
     def compare(self, suite: str, measured, settings, measure=visits.measure_together) -> dict:
         saved = self.folder / "bench" / f"{suite}.json"
         # What the pages of this suite do not post has no report.
-        nothing = mock.Mock(return_value=figures.Report())
+        nothing = mock.Mock(return_value=Report())
         with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report", nothing):
             bench.compare(suite, measured, settings, saved, measure)
         self.output = output.getvalue()
@@ -679,7 +681,7 @@ class CompareTest(unittest.TestCase):
 
     def test_every_suite_has_its_page(self):
         settings = {"rounds": 1, "pairs": 2, "blocks": 3, "loads": 4}
-        for suite in figures.REPORTS:
+        for suite in figures.SUITES:
             if suite == "hooks":
                 of_suite = hooks.visits([1, 2], 3, 4)
             elif suite == "floor":
@@ -962,7 +964,7 @@ def pairs(*ratios: float) -> list[dict]:
     return [{"reference": 50.0, "measured": 50.0 * ratio} for ratio in ratios]
 
 
-def limits(report: figures.Report) -> dict[str, tuple[str, bool | None]]:
+def limits(report: Report) -> dict[str, tuple[str, bool | None]]:
     """What is shown of ours, and whether it is met."""
     return {limit.what: (limit.values.get("Strobe"), limit.met) for limit in report.limits}
 
@@ -1125,9 +1127,9 @@ class FiguresTest(unittest.TestCase):
         self.check(self.policy({"lazy": 1.011}), "lazy, load time", "1.011", False)
         self.check(self.policy({"eager": 0.989}), "eager, load time", "0.989", False)
         self.check(self.policy({"eager": 0.989}), "eager, script time", "1.000", True)
-        self.assertEqual(figures._trimmed([1000, *range(1, 10)], statistics.fmean), 5.5)
+        self.assertEqual(trimmed([1000, *range(1, 10)], statistics.fmean), 5.5)
         # The deviation of 2, 2, 3, 4, 5, 6, 7, 8, 9, 9 is 2.718.
-        self.assertAlmostEqual(figures._trimmed_error([1000, *range(1, 10)]), 2.718 / 0.8 / 10**0.5, places=3)
+        self.assertAlmostEqual(trimmed_error([1000, *range(1, 10)]), 2.718 / 0.8 / 10**0.5, places=3)
         noisy = figures.report(self.policy({"no header again": 0.97}))
         self.assertIn("Strobe: the control of the load time is 0.970", noisy.notes[0])
         self.assertEqual([limit.verdict for limit in noisy.limits], 2 * ["too noisy"] + 2 * ["met"])
@@ -1352,7 +1354,6 @@ class HookFiguresTest(unittest.TestCase):
     def test_a_section_of_the_document(self):
         section = performance_docs.make_section(self.measured(), "hooks")
         for part in (
-            "## What the hooks cost a page that never profiles\n",
             " in Strobe 0.1.0 (release build) and Servo 0.7.0 on Fast 1,",
             "| limit | Strobe | control | wanted |  |",
             "| peak memory with the kernels | 1.000 | 1.000 | ≤ 1.01 | met |",
@@ -1364,13 +1365,13 @@ class JudgeTest(unittest.TestCase):
     """What is missed, or cannot be told, ends the command with an error."""
 
     @staticmethod
-    def limit(what: str, met: bool | None, mean: float = 1.0, **more) -> figures.Limit:
+    def limit(what: str, met: bool | None, mean: float = 1.0, **more) -> Limit:
         values = {"Strobe": "7 ms", "Other": "8 ms"}
-        return figures.Limit(what, values, {"Strobe": "1.1"}, "≤ 6 ms", met, (mean,), **more)
+        return Limit(what, values, {"Strobe": "1.1"}, "≤ 6 ms", met, (mean,), **more)
 
     def test_what_is_met_and_what_is_not_compared(self):
-        figures.judge(figures.Report())
-        figures.judge(figures.Report(limits=[self.limit("a", True), self.limit("b", None)]))
+        judge(Report())
+        judge(Report(limits=[self.limit("a", True), self.limit("b", None)]))
 
     def test_what_is_missed_or_too_noisy(self):
         limits = [
@@ -1378,10 +1379,10 @@ class JudgeTest(unittest.TestCase):
             self.limit("b", False),
             self.limit("c", True, 1.02),
             self.limit("d", False, is_noisy=True),
-            figures.Limit("e", {"Strobe": "-1 bytes"}, {}, "≤ 2 bytes", True, is_noisy=True),
+            Limit("e", {"Strobe": "-1 bytes"}, {}, "≤ 2 bytes", True, is_noisy=True),
         ]
         with self.assertRaises(MachError) as raised:
-            figures.judge(figures.Report(limits=limits))
+            judge(Report(limits=limits))
         self.assertEqual(
             str(raised.exception),
             "1 of the limits missed, 3 too noisy:\n  b: 7 ms, wanted ≤ 6 ms\n  c: too noisy, the control is 1.1\n"
@@ -1390,12 +1391,12 @@ class JudgeTest(unittest.TestCase):
 
     def test_too_noisy_alone_is_an_error(self):
         with self.assertRaisesRegex(MachError, "^0 of the limits missed, 1 too noisy:"):
-            figures.judge(figures.Report(limits=[self.limit("a", True), self.limit("b", True, 1.02)]))
+            judge(Report(limits=[self.limit("a", True), self.limit("b", True, 1.02)]))
 
     def test_a_report_that_is_printed(self):
         measurement = {"suite": "start"}
         for limits, fails in (([self.limit("a", True)], False), ([self.limit("b", False)], True)):
-            report = mock.Mock(return_value=figures.Report(limits=limits))
+            report = mock.Mock(return_value=Report(limits=limits))
             with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report", report):
                 try:
                     bench.print_report(measurement, Path("start.json"))

@@ -16,7 +16,8 @@ from . import browsers, compared_builds, performance_docs
 from .accuracy import accuracy
 from .browsers import Browser
 from .busy import busy
-from .figures import judge, report
+from .figures import report
+from .figures.report import judge
 from .floor import floor
 from .formats import formats
 from .generated_script import Prepared, bundles, hot_functions

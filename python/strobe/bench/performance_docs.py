@@ -11,23 +11,16 @@ from pathlib import Path
 from .. import paths
 from ..errors import MachError
 from ..run import shown_from_here
-from . import accuracy, formats, merge, stops
-from .figures import Report, Table, report
+from . import accuracy, figures, formats, merge, stops
+from .figures.report import Report, Table
 from .measurement import read_measurement
 
 # A document for each suite, in which the section between BEGIN and END is written.
 FIGURES = paths.ROOT / "docs" / "figures"
 # The titles of the documents.
 SUITES = {
-    "overhead": "Kernels with a profiler and without",
-    "floor": "What the signals alone cost",
-    "policy": "A policy that allows profiling where nobody profiles",
-    "instructions": "The same in instructions",
-    "hooks": "What the hooks cost a page that never profiles",
-    "start": "The first profiler",
-    "real": "Real libraries",
-    "scale": "Many profilers",
-    "trace": "Stopping with a long trace",
+    **{name: suite.TITLE for name, suite in figures.SUITES.items()},
+    # These find the missed limits by themselves.
     "stops": "For how long a sample stops its thread",
     "accuracy": "Whether samples are right",
     "formats": "A report on a large profile, beside other tools",
@@ -37,16 +30,16 @@ BEGIN = "<!-- begin {suite}: written by ./mach bench docs -->"
 END = "<!-- end {suite} -->"
 
 
-def document_of(suite: str, figures: Path = FIGURES) -> Path:
-    return figures / f"{suite}.md"
+def document_of(suite: str, folder: Path = FIGURES) -> Path:
+    return folder / f"{suite}.md"
 
 
-def write(folder: Path, suites: list[str], figures: Path = FIGURES):
+def write(folder: Path, suites: list[str], documents: Path = FIGURES):
     """Writes the documents of these suites, or of all that have figures in the folder."""
     known = [suite for suite in SUITES if (folder / f"{suite}.json").exists()]
     for suite in suites:
         if suite not in SUITES:
-            raise MachError(f"{suite} has no document in {shown_from_here(figures)}; these have: {', '.join(SUITES)}")
+            raise MachError(f"{suite} has no document in {shown_from_here(documents)}; these have: {', '.join(SUITES)}")
         if suite not in known:
             raise MachError(f"{shown_from_here(folder / suite)}.json is not there; `./mach bench {suite}` makes it")
     # All are made before one is written.
@@ -62,7 +55,7 @@ def write(folder: Path, suites: list[str], figures: Path = FIGURES):
         except (KeyError, TypeError, AttributeError) as error:
             problem = f"{type(error).__name__}: {error}"
             raise MachError(f"{shown_from_here(file)} is not what ./mach bench {suite} saves: {problem}") from None
-        document = document_of(suite, figures)
+        document = document_of(suite, documents)
         texts[document] = replace_section(_read(document, suite), suite, section, document)
         print(f"{shown_from_here(document)}: measured {measurement['when']}")
     if not texts:
@@ -104,7 +97,7 @@ def figures_section(measurement: dict, suite: str) -> str:
         raise MachError(f"the figures of {suite} are those of {measurement['suite']}")
     settings = ", ".join(f"{number} {name}" for name, number in measurement["settings"].items())
     how = f"`./mach bench {suite}`: {settings}. {describe(measurement)}"
-    return "\n\n".join([how, *tables(report(measurement))])
+    return "\n\n".join([how, *tables(figures.report(measurement))])
 
 
 def judged_section(measurement: dict, suite: str, text: str, missed: list[str]) -> str:
@@ -127,10 +120,10 @@ def describe(measurement: dict) -> str:
     )
 
 
-def tables(figures: Report) -> list[str]:
-    parts = [f"{table.caption}:\n\n{markdown(table)}" for table in (figures.limit_table(), *figures.tables)]
-    if figures.notes:
-        parts.append("\n".join(f"- {note}" for note in figures.notes))
+def tables(found: Report) -> list[str]:
+    parts = [f"{table.caption}:\n\n{markdown(table)}" for table in (found.limit_table(), *found.tables)]
+    if found.notes:
+        parts.append("\n".join(f"- {note}" for note in found.notes))
     return parts
 
 
