@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""The results of ./mach bench: tables of ratios, and limits. A suite has a module of its own, in the form of suite.py."""
+"""The results of ./mach bench: tables of ratios, and limits. Each suite has a module in the form of suite.py."""
 
 from ...errors import MachError
 from . import floor, hooks, instructions, overhead, policy, real, scale, start, trace
