@@ -379,7 +379,7 @@ mod tests {
         100. * within as f64 / RECORDINGS as f64
     }
 
-    /// The table of docs/performance.md.
+    /// The table of docs/figures/shares.md.
     #[test]
     #[ignore = "By hand: 20,000 recordings of each program"]
     fn shares_lie_in_the_intervals_of_independent_samples() {

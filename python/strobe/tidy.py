@@ -49,7 +49,9 @@ LICENSED = (".c", ".cpp", ".css", ".h", ".html", ".js", ".mjs", ".py", ".rs", ".
 # The header is at the top, or follows a `#!` line or a doctype.
 LICENCE_LINES = 12
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/*.md")
+# In any folder, and all in this one.
+DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+DOCUMENT_FOLDER = "docs"
 LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 MENTIONED_COMMAND = re.compile(r"\./mach\s+([a-z][a-z-]*)")
@@ -310,12 +312,17 @@ def _identity(package: str) -> tuple[str, str, str | None]:
 # Documents
 
 
-def _documents(root: Path) -> list[str]:
-    return [str(file.relative_to(root)) for pattern in DOCUMENTS for file in sorted(root.glob(pattern))]
+def documents(root: Path) -> list[str]:
+    """Every document of ours below a root, relative to it."""
+    return [
+        str(file)
+        for file in our_files(root)
+        if file.name in DOCUMENTS or (file.suffix == ".md" and file.parts[0] == DOCUMENT_FOLDER)
+    ]
 
 
 def documented_commands(root: Path) -> Iterable[Problem]:
-    for document in _documents(root):
+    for document in documents(root):
         for number, line in enumerate(_text(root / document).split("\n"), 1):
             for command in MENTIONED_COMMAND.findall(line):
                 if command not in commands.NAMES:
@@ -324,7 +331,7 @@ def documented_commands(root: Path) -> Iterable[Problem]:
 
 def links_of_documents(root: Path) -> Iterable[Problem]:
     """Checks that links within the repository lead to existing files, and to headings of documents."""
-    for document in _documents(root):
+    for document in documents(root):
         for number, line in enumerate(_text(root / document).split("\n"), 1):
             for link in LINK.findall(line):
                 place, _, heading = link.partition("#")

@@ -20,7 +20,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from strobe import process_tree
+from strobe import paths, process_tree
 from strobe.bench import (
     accuracy,
     bench,
@@ -41,6 +41,8 @@ from strobe.bench import (
     visits,
     workers,
 )
+from strobe.bench.figures.report import Limit, Report, judge
+from strobe.bench.figures.trimmed import trimmed, trimmed_error
 from strobe.bench.measurement import Measurement, read_measurement
 from strobe.bench.process_size import ProcessSize
 from strobe.bench.sample_counts import SampleCounts, StopDurations, read_counts, read_reasons, read_stops
@@ -559,7 +561,7 @@ class CompareTest(unittest.TestCase):
     def compare(self, suite: str, measured, settings, measure=visits.measure_together) -> dict:
         saved = self.folder / "bench" / f"{suite}.json"
         # What the pages of this suite do not post has no report.
-        nothing = mock.Mock(return_value=figures.Report())
+        nothing = mock.Mock(return_value=Report())
         with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report", nothing):
             bench.compare(suite, measured, settings, saved, measure)
         self.output = output.getvalue()
@@ -679,7 +681,7 @@ class CompareTest(unittest.TestCase):
 
     def test_every_suite_has_its_page(self):
         settings = {"rounds": 1, "pairs": 2, "blocks": 3, "loads": 4}
-        for suite in figures.REPORTS:
+        for suite in figures.SUITES:
             if suite == "hooks":
                 of_suite = hooks.visits([1, 2], 3, 4)
             elif suite == "floor":
@@ -962,7 +964,7 @@ def pairs(*ratios: float) -> list[dict]:
     return [{"reference": 50.0, "measured": 50.0 * ratio} for ratio in ratios]
 
 
-def limits(report: figures.Report) -> dict[str, tuple[str, bool | None]]:
+def limits(report: Report) -> dict[str, tuple[str, bool | None]]:
     """What is shown of ours, and whether it is met."""
     return {limit.what: (limit.values.get("Strobe"), limit.met) for limit in report.limits}
 
@@ -1125,9 +1127,9 @@ class FiguresTest(unittest.TestCase):
         self.check(self.policy({"lazy": 1.011}), "lazy, load time", "1.011", False)
         self.check(self.policy({"eager": 0.989}), "eager, load time", "0.989", False)
         self.check(self.policy({"eager": 0.989}), "eager, script time", "1.000", True)
-        self.assertEqual(figures._trimmed([1000, *range(1, 10)], statistics.fmean), 5.5)
+        self.assertEqual(trimmed([1000, *range(1, 10)], statistics.fmean), 5.5)
         # The deviation of 2, 2, 3, 4, 5, 6, 7, 8, 9, 9 is 2.718.
-        self.assertAlmostEqual(figures._trimmed_error([1000, *range(1, 10)]), 2.718 / 0.8 / 10**0.5, places=3)
+        self.assertAlmostEqual(trimmed_error([1000, *range(1, 10)]), 2.718 / 0.8 / 10**0.5, places=3)
         noisy = figures.report(self.policy({"no header again": 0.97}))
         self.assertIn("Strobe: the control of the load time is 0.970", noisy.notes[0])
         self.assertEqual([limit.verdict for limit in noisy.limits], 2 * ["too noisy"] + 2 * ["met"])
@@ -1352,7 +1354,6 @@ class HookFiguresTest(unittest.TestCase):
     def test_a_section_of_the_document(self):
         section = performance_docs.make_section(self.measured(), "hooks")
         for part in (
-            "## What the hooks cost a page that never profiles\n",
             " in Strobe 0.1.0 (release build) and Servo 0.7.0 on Fast 1,",
             "| limit | Strobe | control | wanted |  |",
             "| peak memory with the kernels | 1.000 | 1.000 | ≤ 1.01 | met |",
@@ -1364,13 +1365,13 @@ class JudgeTest(unittest.TestCase):
     """What is missed, or cannot be told, ends the command with an error."""
 
     @staticmethod
-    def limit(what: str, met: bool | None, mean: float = 1.0, **more) -> figures.Limit:
+    def limit(what: str, met: bool | None, mean: float = 1.0, **more) -> Limit:
         values = {"Strobe": "7 ms", "Other": "8 ms"}
-        return figures.Limit(what, values, {"Strobe": "1.1"}, "≤ 6 ms", met, (mean,), **more)
+        return Limit(what, values, {"Strobe": "1.1"}, "≤ 6 ms", met, (mean,), **more)
 
     def test_what_is_met_and_what_is_not_compared(self):
-        figures.judge(figures.Report())
-        figures.judge(figures.Report(limits=[self.limit("a", True), self.limit("b", None)]))
+        judge(Report())
+        judge(Report(limits=[self.limit("a", True), self.limit("b", None)]))
 
     def test_what_is_missed_or_too_noisy(self):
         limits = [
@@ -1378,10 +1379,10 @@ class JudgeTest(unittest.TestCase):
             self.limit("b", False),
             self.limit("c", True, 1.02),
             self.limit("d", False, is_noisy=True),
-            figures.Limit("e", {"Strobe": "-1 bytes"}, {}, "≤ 2 bytes", True, is_noisy=True),
+            Limit("e", {"Strobe": "-1 bytes"}, {}, "≤ 2 bytes", True, is_noisy=True),
         ]
         with self.assertRaises(MachError) as raised:
-            figures.judge(figures.Report(limits=limits))
+            judge(Report(limits=limits))
         self.assertEqual(
             str(raised.exception),
             "1 of the limits missed, 3 too noisy:\n  b: 7 ms, wanted ≤ 6 ms\n  c: too noisy, the control is 1.1\n"
@@ -1390,12 +1391,12 @@ class JudgeTest(unittest.TestCase):
 
     def test_too_noisy_alone_is_an_error(self):
         with self.assertRaisesRegex(MachError, "^0 of the limits missed, 1 too noisy:"):
-            figures.judge(figures.Report(limits=[self.limit("a", True), self.limit("b", True, 1.02)]))
+            judge(Report(limits=[self.limit("a", True), self.limit("b", True, 1.02)]))
 
     def test_a_report_that_is_printed(self):
         measurement = {"suite": "start"}
         for limits, fails in (([self.limit("a", True)], False), ([self.limit("b", False)], True)):
-            report = mock.Mock(return_value=figures.Report(limits=limits))
+            report = mock.Mock(return_value=Report(limits=limits))
             with contextlib.redirect_stdout(io.StringIO()) as output, mock.patch.object(bench, "report", report):
                 try:
                     bench.print_report(measurement, Path("start.json"))
@@ -1409,17 +1410,20 @@ class JudgeTest(unittest.TestCase):
 class PerformanceDocsTest(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.document = self.folder / "performance.md"
-        sections = [
-            f"{performance_docs.BEGIN.format(suite=suite)}\nold {suite}\n{performance_docs.END.format(suite=suite)}\n"
-            for suite in performance_docs.SUITES
-        ]
-        self.document.write_text("# Title\n\n" + "\n".join(sections) + "\nthe end\n")
+        self.figures = self.folder / "figures"
+        self.figures.mkdir()
+        for suite in performance_docs.SUITES:
+            begin, end = performance_docs.BEGIN.format(suite=suite), performance_docs.END.format(suite=suite)
+            self.document(suite).write_text(f"# Title\n\nAs before.\n\n{begin}\nold {suite}\n{end}\n\nthe end\n")
 
-    def write(self, *suites: str) -> str:
+    def document(self, suite: str) -> Path:
+        return performance_docs.document_of(suite, self.figures)
+
+    def write(self, *suites: str, read: str = "scale") -> str:
+        """Writes the documents of these suites, and returns one."""
         with contextlib.redirect_stdout(io.StringIO()):
-            performance_docs.write(self.folder, list(suites), self.document)
-        return self.document.read_text()
+            performance_docs.write(self.folder, list(suites), self.figures)
+        return self.document(read).read_text()
 
     def save(self, saved: dict):
         (self.folder / f"{saved['suite']}.json").write_text(json.dumps(saved))
@@ -1428,18 +1432,34 @@ class PerformanceDocsTest(unittest.TestCase):
         self.save(FiguresTest().scale())
         text = self.write()
         for line in (
-            "## Many profilers",
+            "# Title",
+            "As before.",
             "| profilers at once | 100 |  | ≥ 100 | met |",
             "| kernel | Strobe, ms | 1/1 at 10 ms | 50/1 at 10 ms | 50/1 at 1 ms |",
             "| sort | 50.0 | 1.000 | 1.000 | 1.100 |",
-            "old overhead",
             "the end",
         ):
             self.assertIn(line, text.split("\n"))
+        self.assertNotIn("old scale", text)
+        self.assertIn("\nold overhead\n", self.document("overhead").read_text())
         how = "`./mach bench scale`: 2 rounds, 3 pairs. Measured 2026-01-31 in Strobe 0.1.0 (release build) on Fast 1,"
         self.assertIn(how, text)
         self.assertIn("on Fast 1, 2 cores, 24.0 GiB of memory, Linux 6.1; virtualised: kvm.", text)
         self.assertEqual(self.write("scale"), text, "writing again changes nothing")
+
+    def test_a_suite_without_a_document_gets_one(self):
+        self.save(FiguresTest().scale())
+        self.document("scale").unlink()
+        text = self.write()
+        self.assertTrue(text.startswith("# Many profilers\n\n<!-- begin scale: "), text)
+        self.assertIn("| sort | 50.0 | 1.000 | 1.000 | 1.100 |", text.split("\n"))
+
+    def test_no_document_changes_unless_all_can_be_written(self):
+        self.save(FiguresTest().scale())
+        (self.folder / "trace.json").write_text("{}")
+        with self.assertRaisesRegex(MachError, "trace.json is not what"):
+            self.write("scale", "trace")
+        self.assertIn("\nold scale\n", self.document("scale").read_text())
 
     def test_accuracy(self):
         measured = Measurement({"busy": [], "splits": [], "crowd": []}, SampleCounts(1200), 6, load=1.5)
@@ -1447,12 +1467,12 @@ class PerformanceDocsTest(unittest.TestCase):
         measured.browsers = made_up("x", [])["browsers"]
         (self.folder / "bench").mkdir()
         measured.save(self.folder / "accuracy.json")
-        text = self.write()
+        text = self.write(read="accuracy")
         self.assertIn("Load of the machine in the last minute: 1.50", text)
         self.assertIn("All limits are met.", text)
         measured.failure = "the browser ended"
         measured.save(self.folder / "accuracy.json")
-        self.assertIn("- missed: the browser ended", self.write("accuracy"))
+        self.assertIn("- missed: the browser ended", self.write("accuracy", read="accuracy"))
 
     def test_stops(self):
         measured = StopsTest().measured(frames=512)
@@ -1460,9 +1480,8 @@ class PerformanceDocsTest(unittest.TestCase):
             of_chain.machine, of_chain.when = made_up("x")["machine"], "2026-01-31"
             of_chain.browsers = made_up("x", [])["browsers"]
         stops.save(measured, self.folder / "stops.json")
-        text = self.write("stops")
+        text = self.write("stops", read="stops")
         for line in (
-            "## For how long a sample stops its thread",
             "   10              12  19000        1.50      6.00       123.46",
             "- missed: depth 1000: the samples have 512 frames: the stacks are not whole",
         ):
@@ -1478,18 +1497,21 @@ class PerformanceDocsTest(unittest.TestCase):
                 self.write(*suites)
 
         check("^there are no figures in ")
-        check("^soak has no section in performance.md; these have: overhead, ", "soak")
+        check("^soak has no document in .*figures; these have: overhead, ", "soak")
         check("scale.json is not there; `./mach bench scale` makes it$", "scale")
         (self.folder / "scale.json").write_text("{")
         check("scale.json is not JSON: ")
         (self.folder / "scale.json").write_text("{}")
         check("scale.json is not what ./mach bench scale saves: KeyError: 'suite'")
         self.save(FiguresTest().scale())
-        self.document.write_text("nothing")
-        check("performance.md: 0 sections from `<!-- begin scale")
+        self.document("scale").write_text("nothing")
+        check("scale.md: 0 sections from `<!-- begin scale")
 
-    def test_the_document_has_a_section_for_each(self):
-        text = performance_docs.DOCUMENT.read_text()
-        for suite in performance_docs.SUITES:
+    def test_each_suite_has_a_document_with_a_section(self):
+        overview = (paths.ROOT / "docs" / "performance.md").read_text()
+        for suite, title in performance_docs.SUITES.items():
+            text = performance_docs.document_of(suite).read_text()
+            self.assertTrue(text.startswith(f"# {title}\n"), suite)
             replaced = performance_docs.replace_section(text, suite, "new", Path("x"))
             self.assertIn(f"-->\nnew\n{performance_docs.END.format(suite=suite)}\n", replaced)
+            self.assertIn(f"(figures/{suite}.md)", overview)

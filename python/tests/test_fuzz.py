@@ -178,4 +178,4 @@ class TargetsTest(unittest.TestCase):
             return {(package["name"], package["version"]) for package in packages if "checksum" in package}
 
         unknown = locked(fuzz.FUZZ / "Cargo.lock") - locked(paths.ROOT / "Cargo.lock")
-        self.assertEqual(unknown, set(), "make tests/fuzz/Cargo.lock anew, see CONTRIBUTING.md")
+        self.assertEqual(unknown, set(), "make tests/fuzz/Cargo.lock anew, see tests/fuzz/README.md")

@@ -15,6 +15,7 @@ from pathlib import Path
 from unittest import mock
 
 from strobe.bench import browsers, confidence, figures, performance_docs, real
+from strobe.bench.figures.real import OFF, OFF_AGAIN, ON, SESSIONS, session_ratios, start_costs
 from strobe.errors import MachError
 
 # Posts what the script of its library says, and its flags. With an interval it logs a stop and a session, too.
@@ -159,8 +160,8 @@ class RealFiguresTest(unittest.TestCase):
 
     def test_both_sessions_without_a_profiler_are_the_reference(self):
         sets = [one_set(at_1=1.01, again=1.0201)]
-        self.assertAlmostEqual(figures.session_ratios(sets, "1 ms")[0], 1.0)
-        self.assertAlmostEqual(figures.session_ratios(sets, "off again")[0], 1.0201)
+        self.assertAlmostEqual(session_ratios(sets, "1 ms")[0], 1.0)
+        self.assertAlmostEqual(session_ratios(sets, "off again")[0], 1.0201)
 
     def test_beside_chromium(self):
         self.assertEqual(verdicts(measured([one_set(at_10=1.012)] * 3, [one_set(at_10=1.01)] * 3))[self.AT_10], "met")
@@ -187,15 +188,15 @@ class RealFiguresTest(unittest.TestCase):
 
     def test_the_code_right_after_the_start(self):
         # The first slice is slower, and the others by a tenth of it quicker.
-        self.assertAlmostEqual(figures.start_costs([one_set(start=0.2)], "10 ms")[0], 0.2)
-        self.assertAlmostEqual(figures.start_costs([one_set(at_10=1.5, start=0.2)], "10 ms")[0], 0.2)
-        self.assertAlmostEqual(figures.start_costs([one_set()], "off again")[0], 0.0)
+        self.assertAlmostEqual(start_costs([one_set(start=0.2)], "10 ms")[0], 0.2)
+        self.assertAlmostEqual(start_costs([one_set(at_10=1.5, start=0.2)], "10 ms")[0], 0.2)
+        self.assertAlmostEqual(start_costs([one_set()], "off again")[0], 0.0)
         # What the first slice of every session takes is not the profiler's.
         slower = one_set()
         for of_state in slower.values():
             of_state["first"] += 1
-        self.assertAlmostEqual(figures.start_costs([slower], "10 ms")[0], 0.0)
-        self.assertAlmostEqual(figures.start_costs([slower], "off again")[0], 0.0)
+        self.assertAlmostEqual(start_costs([slower], "10 ms")[0], 0.0)
+        self.assertAlmostEqual(start_costs([slower], "off again")[0], 0.0)
         what = "slower right after the start, 10 ms"
         self.assertEqual(verdicts(measured([one_set(start=0.2)] * 3))[what], "met")
         self.assertEqual(verdicts(measured([one_set(start=0.21)] * 3))[what], "missed")
@@ -271,7 +272,7 @@ class RealFiguresTest(unittest.TestCase):
 
     def test_the_section_of_the_document(self):
         section = performance_docs.make_section(measured(self.PLAIN, self.PLAIN), "real")
-        self.assertTrue(section.startswith("## Real libraries\n\n`./mach bench real`: 1 rounds, 4 long, 8 short, "))
+        self.assertTrue(section.startswith("`./mach bench real`: 1 rounds, 4 long, 8 short, "))
         self.assertIn("| 1 ms/off, long sessions | 1.000 (1.000 to 1.000) | 1.000 (1.000 to 1.000) |", section)
 
 
@@ -379,9 +380,9 @@ class RealTest(unittest.TestCase):
         self.assertGreater(
             1000 * real.SECONDS_BEFORE, int(constants["WARM_UP_TIME"]) + 4 * int(constants["SHORT_TIME"])
         )
-        self.assertIn(f"sessions of {constants['SHORT_TIME']} ms", figures.SESSIONS)
+        self.assertIn(f"sessions of {constants['SHORT_TIME']} ms", SESSIONS)
         states = re.findall(r'\{ name: "(.*?)", sampleInterval: (\w+) \}', text)
-        self.assertEqual([name for name, _ in states], [figures.OFF, figures.OFF_AGAIN, *figures.ON])
+        self.assertEqual([name for name, _ in states], [OFF, OFF_AGAIN, *ON])
         orders = [json.loads(order) for order in re.findall(r"^    (\[\d, \d, \d, \d\]),$", text, re.MULTILINE)]
         # Each state once at each place, and once after each of the others.
         for place in zip(*orders):

@@ -133,8 +133,10 @@ class FixtureTest(unittest.TestCase):
         self.check(
             tidy.links_of_documents,
             "README.md:3: no file `docs/missing.md`",
+            "docs/figures/stops.md:1: no file `there.md`",
             "docs/there.md:5: `docs/there.md` has no heading `#below`",
             "docs/there.md:6: `../README.md` has no heading `#why`",
+            "tests/browser/README.md:3: no file `../pages`",
         )
 
     def test_clippy(self):

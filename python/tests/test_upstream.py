@@ -104,7 +104,7 @@ class PreparingTest(FakeCrateTest):
         self.assertRegex(
             str(caught.exception),
             r"(?s)^\S+/components/paint/hooks.patch: hook does not apply: lib.rs line 2 is not the line it was made "
-            r"for\n  hunk @@ -2,0 \+3,1 @@ at \w{8}\n  the neighbours' digest is now \w{8}; see CONTRIBUTING.md",
+            r"for\n  hunk @@ -2,0 \+3,1 @@ at \w{8}\n  the neighbours' digest is now \w{8}; see docs/hooks.md",
         )
         self.assertEqual(list((self.root / "cache" / "upstream").iterdir()), [], "no half-patched tree stays")
 

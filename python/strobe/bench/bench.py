@@ -16,7 +16,8 @@ from . import browsers, compared_builds, performance_docs
 from .accuracy import accuracy
 from .browsers import Browser
 from .busy import busy
-from .figures import judge, report
+from .figures import report
+from .figures.report import judge
 from .floor import floor
 from .formats import formats
 from .generated_script import Prepared, bundles, hot_functions
@@ -182,7 +183,7 @@ def print_report(measurement: dict, saved: Path):
     suite = measurement["suite"]
     found = report(measurement)
     print(f"\n{found.text()}\n\nThe figures are in {shown_from_here(saved)}; ", end="")
-    print(f"`./mach bench docs {suite}` puts them into docs/performance.md")
+    print(f"`./mach bench docs {suite}` puts them into docs/figures/")
     judge(found)
 
 

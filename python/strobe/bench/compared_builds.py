@@ -20,7 +20,7 @@ from ..setup import toolchain
 from . import accuracy, browsers, hooks, real, stops, visits
 from .browsers import Browser
 from .compared_figures import COUNTED, NEW, OLD, OLD_AGAIN, VARIANTS, compare_report, page_of_chain, part_report
-from .figures import judge
+from .figures.report import judge
 from .hooks import visit_all
 from .measurement import Measurement
 from .visits import SECONDS_PER_VISIT, Generated, Visit, duration, measure_apart, measure_together

@@ -16,21 +16,19 @@ from statistics import NormalDist, geometric_mean
 
 from ..errors import MachError
 from .confidence import CONFIDENCE
-from .figures import (
-    COUNTED_BAND,
-    Limit,
-    Report,
+from .figures.hooks import COUNTED_BAND
+from .figures.kernels import read_kernels
+from .figures.posted import reading
+from .figures.report import Limit, Report, Table
+from .figures.side_by_side import (
     SideBySide,
-    Table,
     bounded,
-    growth_per_sample,
     least_side_by_side,
     mean_side_by_side,
-    read_kernels,
     read_rounds,
-    reading,
     side_by_side,
 )
+from .figures.trace import growth_per_sample
 from .stops import CHAINS, Chain
 
 # The measured browser, the reference, and the reference again, which is the control.

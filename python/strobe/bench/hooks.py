@@ -17,7 +17,7 @@ from ..errors import MachError
 from ..setup import toolchain
 from . import browsers
 from .browsers import Browser
-from .figures import AGAIN, PUBLISHED, STROBE
+from .figures.hooks import AGAIN, PUBLISHED, STROBE
 from .generated_page import generated_page
 from .visits import (
     COUNTING_FACTOR,

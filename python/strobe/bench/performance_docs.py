@@ -2,7 +2,7 @@
 # License, v. 2.0. If a copy of the MPL was not distributed with this
 # file, You can obtain one at https://mozilla.org/MPL/2.0/.
 
-"""Writes the figures in docs/performance.md from those that ./mach bench has saved."""
+"""Writes the figures in docs/figures/ from those that ./mach bench has saved."""
 
 import json
 import re
@@ -11,41 +11,39 @@ from pathlib import Path
 from .. import paths
 from ..errors import MachError
 from ..run import shown_from_here
-from . import accuracy, formats, merge, stops
-from .figures import Report, Table, report
+from . import accuracy, figures, formats, merge, stops
+from .figures.report import Report, Table
 from .measurement import read_measurement
 
-DOCUMENT = paths.ROOT / "docs" / "performance.md"
-# In the order of the document.
+# A document for each suite, in which the section between BEGIN and END is written.
+FIGURES = paths.ROOT / "docs" / "figures"
+# The titles of the documents.
 SUITES = {
-    "overhead": "Kernels with a profiler and without",
-    "floor": "What the signals alone cost",
-    "policy": "A policy that allows profiling where nobody profiles",
-    "instructions": "The same in instructions",
-    "hooks": "What the hooks cost a page that never profiles",
-    "start": "The first profiler",
-    "real": "Real libraries",
-    "scale": "Many profilers",
-    "trace": "Stopping with a long trace",
+    **{name: suite.TITLE for name, suite in figures.SUITES.items()},
+    # These find the missed limits by themselves.
     "stops": "For how long a sample stops its thread",
     "accuracy": "Whether samples are right",
     "formats": "A report on a large profile, beside other tools",
     "merge": "Thousands of profiles, beside Go's tool",
 }
-# Around a suite's section.
 BEGIN = "<!-- begin {suite}: written by ./mach bench docs -->"
 END = "<!-- end {suite} -->"
 
 
-def write(folder: Path, suites: list[str], document: Path = DOCUMENT):
-    """Writes the sections of these suites, or of all that have figures in the folder."""
+def document_of(suite: str, folder: Path = FIGURES) -> Path:
+    return folder / f"{suite}.md"
+
+
+def write(folder: Path, suites: list[str], documents: Path = FIGURES):
+    """Writes the documents of these suites, or of all that have figures in the folder."""
     known = [suite for suite in SUITES if (folder / f"{suite}.json").exists()]
     for suite in suites:
         if suite not in SUITES:
-            raise MachError(f"{suite} has no section in {document.name}; these have: {', '.join(SUITES)}")
+            raise MachError(f"{suite} has no document in {shown_from_here(documents)}; these have: {', '.join(SUITES)}")
         if suite not in known:
             raise MachError(f"{shown_from_here(folder / suite)}.json is not there; `./mach bench {suite}` makes it")
-    text = document.read_text(encoding="utf-8")
+    # All are made before one is written.
+    texts = {}
     for suite in suites or known:
         file = folder / f"{suite}.json"
         try:
@@ -57,11 +55,20 @@ def write(folder: Path, suites: list[str], document: Path = DOCUMENT):
         except (KeyError, TypeError, AttributeError) as error:
             problem = f"{type(error).__name__}: {error}"
             raise MachError(f"{shown_from_here(file)} is not what ./mach bench {suite} saves: {problem}") from None
-        text = replace_section(text, suite, section, document)
-        print(f"{document.name}: {suite}, measured {measurement['when']}")
-    if not (suites or known):
+        document = document_of(suite, documents)
+        texts[document] = replace_section(_read(document, suite), suite, section, document)
+        print(f"{shown_from_here(document)}: measured {measurement['when']}")
+    if not texts:
         raise MachError(f"there are no figures in {shown_from_here(folder)}; `./mach bench SUITE` makes them")
-    document.write_text(text, encoding="utf-8")
+    for document, text in texts.items():
+        document.write_text(text, encoding="utf-8")
+
+
+def _read(document: Path, suite: str) -> str:
+    """The document, or that of a new suite, in which nothing is said of the figures yet."""
+    if document.exists():
+        return document.read_text(encoding="utf-8")
+    return f"# {SUITES[suite]}\n\n{BEGIN.format(suite=suite)}\n{END.format(suite=suite)}\n"
 
 
 def replace_section(text: str, suite: str, section: str, document: Path) -> str:
@@ -90,14 +97,13 @@ def figures_section(measurement: dict, suite: str) -> str:
         raise MachError(f"the figures of {suite} are those of {measurement['suite']}")
     settings = ", ".join(f"{number} {name}" for name, number in measurement["settings"].items())
     how = f"`./mach bench {suite}`: {settings}. {describe(measurement)}"
-    return "\n\n".join([f"## {SUITES[suite]}", how, *tables(report(measurement))])
+    return "\n\n".join([how, *tables(figures.report(measurement))])
 
 
 def judged_section(measurement: dict, suite: str, text: str, missed: list[str]) -> str:
     """The section of a suite that finds the missed limits by itself."""
     judged = "\n".join(f"- missed: {what}" for what in missed) if missed else "All limits are met."
-    heading = f"## {SUITES[suite]}\n\n`./mach bench {suite}`. {describe(measurement)}"
-    return f"{heading}\n\n```\n{text}\n```\n\n{judged}"
+    return f"`./mach bench {suite}`. {describe(measurement)}\n\n```\n{text}\n```\n\n{judged}"
 
 
 def describe(measurement: dict) -> str:
@@ -114,10 +120,10 @@ def describe(measurement: dict) -> str:
     )
 
 
-def tables(figures: Report) -> list[str]:
-    parts = [f"{table.caption}:\n\n{markdown(table)}" for table in (figures.limit_table(), *figures.tables)]
-    if figures.notes:
-        parts.append("\n".join(f"- {note}" for note in figures.notes))
+def tables(found: Report) -> list[str]:
+    parts = [f"{table.caption}:\n\n{markdown(table)}" for table in (found.limit_table(), *found.tables)]
+    if found.notes:
+        parts.append("\n".join(f"- {note}" for note in found.notes))
     return parts
 
 

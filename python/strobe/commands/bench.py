@@ -249,12 +249,12 @@ def add_arguments(parser: argparse.ArgumentParser):
     )
     docs = suites.add_parser(
         "docs",
-        help="write docs/performance.md from saved figures",
-        description="Write the sections of docs/performance.md from the figures that the suites saved in target/bench.",
+        help="write the tables of docs/figures/ from saved figures",
+        description="Write the tables of docs/figures/ from the figures that the suites saved in target/bench.",
         allow_abbrev=False,
     )
     docs.set_defaults(parser=docs)
-    docs.add_argument("suites", metavar="SUITE", nargs="*", help="sections to write (default: all that have figures)")
+    docs.add_argument("suites", metavar="SUITE", nargs="*", help="suites to write (default: all that have figures)")
 
 
 def run(options, _):

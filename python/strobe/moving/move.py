@@ -205,8 +205,7 @@ def lock_differences(before: Path, after: Path) -> Iterator[str]:
 def _mentions(root: Path, versions: set[str]) -> Iterator[str]:
     """Lines of documents that name a version that was moved."""
     words = re.compile("|".join(rf"(?<![\d.]){re.escape(version)}(?![\d.]*\d)" for version in sorted(versions)))
-    for pattern in tidy.DOCUMENTS:
-        for file in sorted(root.glob(pattern)):
-            for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
-                if match := words.search(line):
-                    yield f"{file.relative_to(root)}:{number} names {match[0]}"
+    for document in tidy.documents(root):
+        for number, line in enumerate((root / document).read_text(encoding="utf-8").split("\n"), 1):
+            if match := words.search(line):
+                yield f"{document}:{number} names {match[0]}"

@@ -364,7 +364,7 @@ def apply_hooks(hooks: Path, tree: Path, patch: str | None = None):
             raise MachError(
                 f"{paths.shown(hooks)}: hook does not apply: {hunk.place} line {hunk.start} is not the line it was "
                 f"made for\n  hunk {hunk.header}\n  the neighbours' digest is now {found}; "
-                "see CONTRIBUTING.md, 'Changing a hook'"
+                "see docs/hooks.md, 'Changing a hook'"
             )
     command = ["git", "apply", "--unidiff-zero", "--whitespace=nowarn", "-"]
     environment = dict(os.environ, GIT_CEILING_DIRECTORIES=str(tree.resolve().parent))
