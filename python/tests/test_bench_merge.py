@@ -69,7 +69,8 @@ class SumsTest(unittest.TestCase):
         self.assertEqual(merge.compared(times), {"functions": 2, "nanoseconds": 3, TOOL: 2, TRACES: 1})
 
     def test_the_table_of_go_is_read(self):
-        table = "Type: time\n      flat  flat%   sum%        cum   cum%\n  90ns 90.00% 90.00%  95ns 95.00%  a b\n 0     0%  90%  5ns 5%  c\n"
+        heads = "Type: time\n      flat  flat%   sum%        cum   cum%\n"
+        table = f"{heads}  90ns 90.00% 90.00%  95ns 95.00%  a b\n     0     0% 90.00%   5ns  5.00%  c\n"
         with mock.patch.object(merge.process, "output", return_value=table):
             self.assertEqual(merge.times_of_functions("pprof", Path("x")), {"a b": 90, "c": 0})
         with mock.patch.object(merge.process, "output", return_value=None), self.assertRaisesRegex(MachError, "failed"):

@@ -144,8 +144,8 @@ def build_floor() -> Path:
     return build.tool_target_dir() / "release" / "json_floor"
 
 
-# Runs a program and prints how it ended, its seconds, and the most memory that it took in KiB. Linux counts the memory of the
-# process that starts a program as the program's own, so a small one starts it.
+# Runs a program and prints how it ended, its seconds, and the most memory that it took in KiB. Linux counts the memory
+# of the process that starts a program as the program's own, so a small one starts it.
 STARTER = """
 import json, os, sys, time
 start = time.monotonic()

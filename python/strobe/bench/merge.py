@@ -6,8 +6,8 @@
 
 The sessions are made of recordings by an example of profile_sets, each with a bundle and a release by chance: as files
 of pprof, and as traces that visitors of a page send, which Go does not read. The programs take turns. A figure is the
-ratio of two programs in one round. Unpacking alone is measured beside them. Each function must have the same time in all
-that the programs write, by Go's own table.
+ratio of two programs in one round. Unpacking alone is measured beside them. Each function must have the same time in
+all that the programs write, by Go's own table.
 """
 
 import datetime
