@@ -233,7 +233,7 @@ mod tests {
             let session = Session {
                 labels,
                 time,
-                times: [(0, (time, time))].into(),
+                times: [(0, (time, time))].into_iter().collect(),
             };
             ((0, format!("s{number}")), session)
         });
