@@ -4,5 +4,5 @@
 
 "use strict";
 
-// The page's one global. Each of the other scripts adds one member, named after its file.
+// The page's one global. Each of the other scripts adds one member, named after its file: README.md says where they are.
 const strobe = {};
