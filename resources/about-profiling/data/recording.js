@@ -4,13 +4,11 @@
 
 "use strict";
 
-// A recording in memory: viewer data (versions 1 and 2) decoded into typed arrays, with one table of functions,
+// A recording in memory: viewer data (version 2) decoded into typed arrays, with one table of functions,
 // resources and realms for all event loops, so that a function is the same wherever it ran. A frame is a function and
 // the place in it that was executing or calling. Each event loop has its own frames.
 strobe.recording = (() => {
   const VERSION = 2;
-  // This version has no places: what it calls frames are functions.
-  const OLD_VERSION = 1;
   const KINDS = ["script", "built-in", "native", "unknown"];
   // A bit for each kind.
   const ALL_KINDS = (1 << KINDS.length) - 1;
@@ -20,9 +18,6 @@ strobe.recording = (() => {
   const ANONYMOUS = "(anonymous)";
   // The greatest line, column or offset.
   const MAX_NUMBER = 2 ** 32 - 1;
-  // In intervals. A sample stands for the time until the next one, unless that is later than this. Then samples are
-  // missing between them.
-  const LONGEST_GAP = 2.5;
   // In milliseconds.
   const TIMED_STEP = 0.01;
   // The reasons why samples were missed, in the order of their numbers.
@@ -45,8 +40,8 @@ strobe.recording = (() => {
     if (!isObject(data) || !("processes" in data)) {
       throw new Error("this is neither viewer data nor the trace of a web page");
     }
-    if (data.version !== VERSION && data.version !== OLD_VERSION) {
-      throw new Error(`version: ${JSON.stringify(data.version)} is neither ${OLD_VERSION} nor ${VERSION}, which this page reads`);
+    if (data.version !== VERSION) {
+      throw new Error(`version: ${JSON.stringify(data.version) ?? "nothing"} is not ${VERSION}, the version that this page reads`);
     }
     if (!(Number.isFinite(data.interval) && data.interval > 0)) {
       throw new Error(`interval: ${JSON.stringify(data.interval)} is not a number of milliseconds above 0`);
@@ -77,8 +72,7 @@ strobe.recording = (() => {
         index, name: text(process.name, `${place}.name`), pid: process.pid ?? null, ended: process.ended ?? null, loops: [],
       });
       array(process.eventLoops, `${place}.eventLoops`).forEach((source, l) => {
-        const tables = { recording, functions, resources, realms, isOld: data.version === OLD_VERSION };
-        const loop = decodeLoop(source, `${place}.eventLoops[${l}]`, tables);
+        const loop = decodeLoop(source, `${place}.eventLoops[${l}]`, { recording, functions, resources, realms });
         loop.index = recording.loops.length;
         loop.process = index;
         recording.processes[index].loops.push(loop.index);
@@ -88,7 +82,7 @@ strobe.recording = (() => {
         recording.sampleCount += loop.sampleCount;
         if (loop.sampleCount) {
           recording.start = Math.min(recording.start, loop.sampleTime[0]);
-          recording.end = Math.max(recording.end, loop.sampleEnd[loop.sampleCount - 1]);
+          recording.end = Math.max(recording.end, endOfLast(loop, data.interval));
         }
       });
       const { ended } = recording.processes[index];
@@ -134,7 +128,7 @@ strobe.recording = (() => {
     return [recordedBy, ...engines.map((engine, i) => decodeProgram(engine, `recordedBy.engines[${i}]`))];
   }
 
-  function decodeLoop(source, place, { recording, functions, resources, realms, isOld }) {
+  function decodeLoop(source, place, { recording, functions, resources, realms }) {
     const ownResources = array(source.resources, `${place}.resources`).map(url => resources.add(url, url));
     const ownRealms = array(source.realms, `${place}.realms`).map(realm => {
       const origin = realm.origin ?? null;
@@ -144,17 +138,16 @@ strobe.recording = (() => {
     });
     const ownSources = decodeSources(source.sources ?? [], `${place}.sources`, { recording, resources });
 
-    const table = isOld ? "frames" : "functions";
-    const ownFunctions = source[table] ?? {};
-    const functionCount = array(ownFunctions.name, `${place}.${table}.name`).length;
-    const own = key => numbers(ownFunctions[key], functionCount, `${place}.${table}.${key}`);
+    const ownFunctions = source.functions ?? {};
+    const functionCount = array(ownFunctions.name, `${place}.functions.name`).length;
+    const own = key => numbers(ownFunctions[key], functionCount, `${place}.functions.${key}`);
     const [kind, resource, line, column, realm] = ["kind", "resource", "line", "column", "realm"].map(own);
     const ownSource = ownFunctions.source === undefined ? null : own("source");
-    const generated = decodeGenerated(ownFunctions.generated, functionCount, source.resources, `${place}.${table}.generated`);
+    const generated = decodeGenerated(ownFunctions.generated, functionCount, source.resources, `${place}.functions.generated`);
     const functionIds = new Int32Array(functionCount);
     const functionRealm = new Int32Array(functionCount);
     for (let i = 0; i < functionCount; i++) {
-      const at = key => `${place}.${table}.${key}[${i}]`;
+      const at = key => `${place}.functions.${key}[${i}]`;
       const resourceId = idIn(resource[i], ownResources.length, () => at("resource"));
       const realmId = idIn(realm[i], ownRealms.length, () => at("realm"));
       if (!(kind[i] >= 0 && kind[i] < KINDS.length)) {
@@ -170,7 +163,7 @@ strobe.recording = (() => {
       }
     }
 
-    const frames = isOld ? framesOf(functionCount) : decodeFrames(source.frames ?? {}, functionCount, `${place}.frames`);
+    const frames = decodeFrames(source.frames ?? {}, functionCount, `${place}.frames`);
     const frameCount = frames.own.length;
     const frameFunction = frames.own.map(i => functionIds[i]);
     const frameKind = Uint8Array.from(frames.own, i => kind[i]);
@@ -200,7 +193,6 @@ strobe.recording = (() => {
     const worths = samples.worth === undefined ? null
       : Float64Array.from(numbers(samples.worth, sampleCount, `${place}.samples.worth`), worth => worth / 1e6);
     const sampleTime = new Float64Array(sampleCount);
-    const sampleEnd = new Float64Array(sampleCount);
     const sampleActivity = new Uint8Array(sampleCount);
     let clock = 0;
     let weight = 0;
@@ -226,11 +218,6 @@ strobe.recording = (() => {
     if (!Number.isFinite(clock)) {
       throw new Error(`${place}.samples.time: not all entries are numbers`);
     }
-    for (let i = 0; i < sampleCount; i++) {
-      const length = worths ? worths[i] : recording.interval * (weights ? weights[i] : 1);
-      const next = i + 1 < sampleCount ? sampleTime[i + 1] : Infinity;
-      sampleEnd[i] = next - sampleTime[i] <= (worths ? 1 : LONGEST_GAP) * length ? next : sampleTime[i] + length;
-    }
     return {
       name: text(source.name, `${place}.name`), kind: source.kind ?? "unknown", documents: source.documents ?? [],
       frameFunction, frameKind, frameRealm, stackParent, stackFrame,
@@ -238,7 +225,7 @@ strobe.recording = (() => {
       // -1. If a frame is somewhere in several lines, it has the first and the last of them instead; 0 for all others.
       frameLine: frames.line, frameColumn: frames.column, frameOffset: frames.offset,
       frameFirstLine: frames.firstLine, frameLastLine: frames.lastLine,
-      sampleCount, sampleTime, sampleEnd, sampleStack, sampleActivity, sampleWeight: weights, weight,
+      sampleCount, sampleTime, sampleStack, sampleActivity, sampleWeight: weights, weight,
       // How many intervals each sample is worth; null if it is one for each. Views add these up.
       sampleWorth: worths, sampleIntervals: worths ? worths.map(worth => worth / recording.interval) : weights,
       missed: source.missed === undefined ? null : decodeMissed(source.missed, `${place}.missed`),
@@ -306,16 +293,6 @@ strobe.recording = (() => {
     });
   }
 
-  // A frame for each function, without a place.
-  function framesOf(functionCount) {
-    return {
-      own: Int32Array.from({ length: functionCount }, (_, i) => i),
-      line: new Uint32Array(functionCount), column: new Uint32Array(functionCount),
-      offset: new Float64Array(functionCount).fill(-1),
-      firstLine: new Uint32Array(functionCount), lastLine: new Uint32Array(functionCount),
-    };
-  }
-
   // `own` is the index of each frame's function in the table of its event loop.
   function decodeFrames(frames, functionCount, place) {
     const count = array(frames.function, `${place}.function`).length;
@@ -346,6 +323,12 @@ strobe.recording = (() => {
       offset: offset ? Float64Array.from(offset) : new Float64Array(count).fill(-1),
       firstLine: Uint32Array.from(firstLine), lastLine: Uint32Array.from(lastLine),
     };
+  }
+
+  // Until when the last sample of an event loop stands for what it did. `strobe.gaps.endOf` says it of the others.
+  function endOfLast({ sampleCount, sampleTime, sampleWorth, sampleWeight }, interval) {
+    const last = sampleCount - 1;
+    return sampleTime[last] + (sampleWorth ? sampleWorth[last] : interval * (sampleWeight ? sampleWeight[last] : 1));
   }
 
   // Whether it did nothing at all.
