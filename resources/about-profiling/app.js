@@ -17,7 +17,7 @@ strobe.app = (() => {
 
   function start() {
     for (const part of [
-      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.difference, strobe.callTree, strobe.sourceList,
+      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.differenceLegend, strobe.callTree, strobe.sourceList,
       strobe.sourceView, strobe.details, strobe.functionMenu, strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
     ]) {
       part.start();
@@ -45,7 +45,7 @@ strobe.app = (() => {
     });
     addEventListener("keydown", key);
     addEventListener("hashchange", followAddress);
-    strobe.palette.onChange(() => state.change({}, "theme"));
+    strobe.theme.onChange(() => state.change({}, "theme"));
     new ResizeObserver(() => state.change({}, "size")).observe(byId("views"));
     new ResizeObserver(() => state.change({}, "size")).observe(byId("timeline"));
     setDetails(innerWidth >= WIDE);

@@ -8,30 +8,11 @@
 // is new. Times are by session. A change is clear if it is more than the number of samples lets the times vary. The
 // comparison in the terminal judges by sessions, which is stricter.
 strobe.difference = (() => {
-  const { palette } = strobe;
   const SIDES = [0, 1];
   // By how many standard errors times must differ.
   const CLEAR = 2;
   // The parts of the larger time from which on a change has the next colour.
   const STEPS = [0.02, 0.1, 0.25, 0.5];
-
-  function start() {
-    const { state } = strobe;
-    palette.onChange(buildLegend);
-    state.listeners.push(() => {
-      strobe.dom.byId("difference-legend").hidden = !state.difference || state.tab !== "flame-graph";
-    });
-    buildLegend();
-  }
-
-  function buildLegend() {
-    const { element, byId } = strobe.dom;
-    const scheme = palette.scheme();
-    const entry = (colours, text) => element("li", {},
-      ...colours.map(backgroundColor => element("span", { class: "swatch", style: { backgroundColor } })), text);
-    byId("difference-legend").replaceChildren(
-      entry(scheme.faster.toReversed(), "faster"), entry([scheme.same], "no clear change"), entry(scheme.slower, "slower"));
-  }
 
   // The totals of both sides under the same filter; null if the recording is no comparison, or one side has nothing to
   // compare.
@@ -70,12 +51,13 @@ strobe.difference = (() => {
 
   // As in 12.0 ms → 15.0 ms a session, +25.0 %.
   function sentence(difference, what, id) {
-    const { format, state } = strobe;
+    const { format } = strobe;
+    const { interval } = difference.sides[0].recording;
     const { base, now, isClear } = change(difference, what, id);
-    const [from, to] = [base, now].map(time => format.duration(time * state.recording.interval));
+    const [from, to] = [base, now].map(time => format.duration(time * interval));
     const grown = base > 0 ? `${now >= base ? "+" : ""}${format.percent(now - base, base)}` : now > 0 ? "new" : "no time";
     return `${from} → ${to} a session, ${grown}${isClear ? "" : ", not clear"}`;
   }
 
-  return { start, compute, change, colour, sentence };
+  return { compute, change, colour, sentence };
 })();

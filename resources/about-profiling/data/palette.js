@@ -73,17 +73,6 @@ strobe.palette = (() => {
   LIGHT.scripts = LIGHT.scripts.map(colour => [colour, mixed(colour, 0.3, WHITE), mixed(colour, 0.07, BLACK)]);
   DARK.scripts = DARK.scripts.map(colour => [colour, mixed(colour, 0.06, WHITE), mixed(colour, 0.22, BLACK)]);
 
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-
-  function scheme() {
-    return dark.matches ? DARK : LIGHT;
-  }
-
-  function activityColour(activity) {
-    const entry = ACTIVITIES[activity < 0 ? ACTIVITIES.length - 1 : activity];
-    return dark.matches ? entry.dark : entry.light;
-  }
-
   // A script has the same colour in every view and every recording. Its functions have shades of that colour.
   function tintOf(url) {
     return (hashOf(url) >>> 8) % LIGHT.scripts.length;
@@ -107,8 +96,5 @@ strobe.palette = (() => {
     return `#${parts.map(value => value.toString(16).padStart(2, "0")).join("")}`;
   }
 
-  return {
-    ACTIVITIES, LIGHT, DARK, ON_MATCH, scheme, activityColour, tintOf, shadeOf,
-    onChange: listener => dark.addEventListener("change", listener),
-  };
+  return { ACTIVITIES, LIGHT, DARK, ON_MATCH, tintOf, shadeOf };
 })();

@@ -429,12 +429,6 @@ strobe.recording = (() => {
       return this.isActivity(id) ? "no stack" : KINDS[this.kinds[id]];
     }
 
-    // The colour of the mark beside its name.
-    swatch(id) {
-      const { palette } = strobe;
-      return this.isActivity(id) ? palette.activityColour(id - this.count) : this.colour(id, palette.scheme());
-    }
-
     // The colour of its boxes.
     colour(id, scheme) {
       if (this.isActivity(id)) {

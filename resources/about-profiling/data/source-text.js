@@ -4,6 +4,6 @@
 
 "use strict";
 
-// A promise of the text of a script in the recording, by the index of the script's resource: { text, line, column }, or
+// A promise of the text of a script in a recording, by the index of the script's resource: { text, line, column }, or
 // null if there is none. The line and the column say where the text begins.
-strobe.sourceText = async resource => strobe.state.recording.sources.get(resource) ?? null;
+strobe.sourceText = async (recording, resource) => recording.sources.get(resource) ?? null;

@@ -38,10 +38,18 @@ strobe.timeWindow = (() => {
     return within([window[0] + distance, window[1] + distance], bounds);
   }
 
+  // The turn of a wheel in pixels, whatever its unit is. The distance is read before the unit, because Firefox
+  // then gives it in pixels. If the unit were read first, Firefox would give lines, whose height is not known.
+  function wheelDistance(event) {
+    const { deltaX, deltaY } = event;
+    const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+    return [deltaX * unit, deltaY * unit];
+  }
+
   // The window after a turn of the wheel: zoomed around `anchor`. With Shift, or with a sideways turn, it
   // is panned.
   function turned(window, event, anchor, bounds, least) {
-    const [dx, dy] = strobe.surface.wheelDistance(event);
+    const [dx, dy] = wheelDistance(event);
     return event.shiftKey || Math.abs(dx) > Math.abs(dy)
       ? pan(window, (dx || dy) / WHOLE_TURN, bounds)
       : zoom(window, Math.exp(dy * ZOOM_PER_PIXEL), anchor, bounds, least);
@@ -78,5 +86,5 @@ strobe.timeWindow = (() => {
     return result;
   }
 
-  return { span, within, zoom, pan, turned, keyed, markStep, marks };
+  return { span, within, zoom, pan, wheelDistance, turned, keyed, markStep, marks };
 })();

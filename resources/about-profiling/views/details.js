@@ -52,7 +52,7 @@ strobe.details = (() => {
     const { recording, totals, nodes, difference, selection: { node, time } } = state;
     const { functions } = recording;
     const isActivity = functions.isActivity(func);
-    const swatch = element("span", { class: "kind", style: { backgroundColor: functions.swatch(func) } });
+    const swatch = element("span", { class: "kind", style: { backgroundColor: strobe.theme.swatch(functions, func) } });
     const realms = [...functions.realms[func]].map(id => (id < 0 ? "not recorded" : recording.realms[id].url));
     const { samples } = totals;
     const weights = [
@@ -251,7 +251,7 @@ strobe.details = (() => {
     const activities = element("div", { class: "about" },
       element("h3", { text: "What the event loops did" }),
       element("table", { class: "weights" }, element("tbody", {}, ...shares.map(({ activity, i, weight }) => {
-        const swatch = element("span", { class: "swatch", style: { backgroundColor: strobe.palette.activityColour(i) } });
+        const swatch = element("span", { class: "swatch", style: { backgroundColor: strobe.theme.activityColour(i) } });
         return element("tr", {}, element("th", { scope: "row" }, swatch, activity.name),
           element("td", { text: figure(weight) }), element("td", { text: format.percent(weight, all) }));
       }))));

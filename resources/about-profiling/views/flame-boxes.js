@@ -7,7 +7,7 @@
 // What the flame chart and the flame graph have in common: boxes of call nodes on a canvas, their colours and names, the
 // one under the mouse, and the scrolling of rows.
 strobe.flameBoxes = (() => {
-  const { palette, state } = strobe;
+  const { palette, state, theme } = strobe;
   const ROW_HEIGHT = 18;
   const PADDING = 4;
   // Names are written into boxes from this width on, in CSS pixels.
@@ -64,7 +64,7 @@ strobe.flameBoxes = (() => {
 
     draw() {
       const surface = this.#surface;
-      const scheme = palette.scheme();
+      const scheme = theme.scheme();
       const { func } = state.nodes;
       const { functions } = state.recording;
       const selected = state.selection;

@@ -11,7 +11,7 @@
 // So drawing takes as long for a million samples as for a thousand, and the visible shares are true. Columns begin at
 // multiples of their length, so that panning moves the picture and does not make it flicker.
 strobe.flameChart = (() => {
-  const { palette, state, timeWindow } = strobe;
+  const { state, theme, timeWindow } = strobe;
   const { lowerBound, IDLE, UNKNOWN_ACTIVITY } = strobe.recording;
   const { meeting } = strobe.callNodes;
   const { Boxes, Scroll, ROW_HEIGHT, point, walk } = strobe.flameBoxes;
@@ -130,7 +130,7 @@ strobe.flameChart = (() => {
       return;
     }
     measure();
-    const scheme = palette.scheme();
+    const scheme = theme.scheme();
     boxes.clear();
     unknown = [];
     for (const section of sections) {
@@ -382,7 +382,7 @@ strobe.flameChart = (() => {
     strobe.tip.hide();
     const [x] = strobe.surface.mousePlace(canvas, event);
     if (event.altKey || scroll.isOnBar(x, surface.width)) {
-      scrollBy(strobe.surface.wheelDistance(event)[1]);
+      scrollBy(timeWindow.wheelDistance(event)[1]);
     } else {
       strobe.timeline.zoomByWheel(event, x / surface.width);
     }

@@ -8,7 +8,7 @@
 // the number of its node's samples. Callers are above their callees, and the heaviest of several siblings is on the
 // left. In a comparison the samples are those of both sides, and the colour of a box says how they differ.
 strobe.flameGraph = (() => {
-  const { palette, state, timeWindow } = strobe;
+  const { state, theme, timeWindow } = strobe;
   const { Boxes, Scroll, ROW_HEIGHT, point, walk } = strobe.flameBoxes;
   const WHOLE = [0, 1];
   const LEAST_SPAN = 1e-6;
@@ -60,7 +60,7 @@ strobe.flameGraph = (() => {
     if (!surface.begin()) {
       return;
     }
-    const scheme = palette.scheme();
+    const scheme = theme.scheme();
     boxes.clear();
     const { totals } = state;
     const rests = [];
@@ -220,7 +220,7 @@ strobe.flameGraph = (() => {
     strobe.tip.hide();
     const [x] = strobe.surface.mousePlace(canvas, event);
     if (event.altKey || scroll.isOnBar(x, surface.width)) {
-      scroll.by(strobe.surface.wheelDistance(event)[1]);
+      scroll.by(timeWindow.wheelDistance(event)[1]);
     } else {
       window = timeWindow.turned(window, event, x / surface.width, WHOLE, LEAST_SPAN);
     }

@@ -69,7 +69,7 @@ strobe.sourceView = (() => {
       take(null);
       return;
     }
-    strobe.sourceText(resource).then(take, error => {
+    strobe.sourceText(recording, resource).then(take, error => {
       opened.problem = error.message;
       take(null);
     });

@@ -209,13 +209,5 @@ strobe.surface = (() => {
     });
   }
 
-  // The turn of a wheel in pixels, whatever its unit is. The distance is read before the unit, because Firefox
-  // then gives it in pixels. If the unit were read first, Firefox would give lines, whose height is not known.
-  function wheelDistance(event) {
-    const { deltaX, deltaY } = event;
-    const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-    return [deltaX * unit, deltaY * unit];
-  }
-
-  return { Surface, FONT_SIZE, fit, fitMiddle, widthOf, mousePlace, drag, wheelDistance };
+  return { Surface, FONT_SIZE, fit, fitMiddle, widthOf, mousePlace, drag };
 })();

@@ -7,7 +7,7 @@
 // The time line: what each event loop did when. The upper part shows the whole recording and which part of it is on the
 // screen. The lower part has a ruler and a lane for each event loop. Dragging chooses the time that counts.
 strobe.timeline = (() => {
-  const { palette, format, timeWindow } = strobe;
+  const { palette, format, theme, timeWindow } = strobe;
   const { lowerBound, IDLE, ACTIVITY_COUNT } = strobe.recording;
   // The index in a column's steps, after the activities, for a time without samples.
   const UNKNOWN = ACTIVITY_COUNT;
@@ -65,13 +65,13 @@ strobe.timeline = (() => {
     overview.addEventListener("keydown", event => key(event));
     byId("all-loops").addEventListener("click", () => setLoops(() => 1));
     buildLegend();
-    palette.onChange(buildLegend);
+    theme.onChange(buildLegend);
     state.listeners.push(refresh);
   }
 
   function buildLegend() {
     byId("legend").replaceChildren(...palette.ACTIVITIES.map((activity, i) => {
-      const swatch = element("span", { class: "swatch", style: { backgroundColor: palette.activityColour(i) } });
+      const swatch = element("span", { class: "swatch", style: { backgroundColor: theme.activityColour(i) } });
       return element("li", {}, swatch, activity.name);
     }), element("li", {}, element("span", { class: "swatch hatched" }), "no samples"));
   }
@@ -209,7 +209,7 @@ strobe.timeline = (() => {
     if (!overviewSurface.begin()) {
       return;
     }
-    const scheme = palette.scheme();
+    const scheme = theme.scheme();
     const { width, height } = overviewSurface;
     const [from, to] = state.bounds();
     const columns = Math.max(1, Math.floor(width / COLUMN_WIDTH));
@@ -289,7 +289,7 @@ strobe.timeline = (() => {
     if (!state.recording || !laneSurface.begin()) {
       return;
     }
-    const scheme = palette.scheme();
+    const scheme = theme.scheme();
     const { width, height } = laneSurface;
     unknown = [];
     const top = scroller.scrollTop;
@@ -355,11 +355,11 @@ strobe.timeline = (() => {
         for (let activity = 0; activity < ACTIVITY_COUNT; activity++) {
           if (last[activity]) {
             top -= last[activity];
-            laneSurface.rect(palette.activityColour(activity), lastX, top, x - lastX, last[activity]);
+            laneSurface.rect(theme.activityColour(activity), lastX, top, x - lastX, last[activity]);
           }
         }
         if (last[UNKNOWN]) {
-          const { ground, faint } = palette.scheme();
+          const { ground, faint } = theme.scheme();
           unknown.push([top < baseline ? ground : faint, lastX, baseline - ROOM, x - lastX, ROOM]);
         }
         [steps, last] = [last, steps];
@@ -595,7 +595,7 @@ strobe.timeline = (() => {
     event.preventDefault();
     const target = event.currentTarget;
     if (event.altKey) {
-      scroller.scrollTop += strobe.surface.wheelDistance(event)[1];
+      scroller.scrollTop += timeWindow.wheelDistance(event)[1];
       return;
     }
     const [x] = strobe.surface.mousePlace(target, event);

@@ -447,7 +447,7 @@ strobe.treeGrid = (() => {
       cell.append(...["kind", "depth", "name", "place", "place call"].map(name => make("span", { class: name })));
     }
     const [kind, depthPart, name, place, call] = cell.children;
-    const colour = functions.swatch(id);
+    const colour = strobe.theme.swatch(functions, id);
     if (kind.dataset.colour !== colour) {
       kind.dataset.colour = colour;
       kind.style.backgroundColor = colour;
