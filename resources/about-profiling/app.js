@@ -238,7 +238,7 @@ strobe.app = (() => {
     } else if (ZOOM_KEYS.includes(event.key)) {
       // The keys work wherever the focus is. The element that had the focus may be gone, such as the button
       // beside a time range.
-      (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeline).key(event);
+      (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeAxis).key(event);
     }
   }
 
@@ -254,7 +254,7 @@ strobe.app = (() => {
       focusView();
     } else if (state.recording && view() === "recording") {
       if (state.range) {
-        strobe.timeline.clearRange();
+        strobe.timeAxis.clearRange();
       } else {
         state.clearSelection();
       }

@@ -14,7 +14,7 @@ const SCRIPT = "<script>";
 const END = "</script>";
 // The viewer's one global, and those of its members that draw nothing.
 const GLOBAL = /^const strobe = /mu;
-const MODEL = /^strobe\.(?:palette|format|webTrace|recording) = /mu;
+const MODEL = /^strobe\.(?:palette|format|webTrace|functions|recording) = /mu;
 
 /** What follows each of these tags in a page, up to the tag's end. A regular expression fails for long recordings. */
 function contentsOf(tag, page) {

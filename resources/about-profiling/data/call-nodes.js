@@ -175,5 +175,18 @@ strobe.callNodes = (() => {
     return result;
   }
 
-  return { build, of, path, meeting, matching };
+  // What was found last, because it is asked for again with every frame that is drawn.
+  let last = { nodes: null, func: -1, result: null };
+
+  // For each node, whether a function is on its path.
+  function below(nodes, func, functionCount) {
+    if (last.nodes !== nodes || last.func !== func) {
+      const matches = new Uint8Array(functionCount);
+      matches[func] = 1;
+      last = { nodes, func, result: matching(nodes, matches) };
+    }
+    return last.result;
+  }
+
+  return { build, of, path, meeting, matching, below };
 })();

@@ -9,13 +9,12 @@
 // the place in it that was executing or calling. Each event loop has its own frames.
 strobe.recording = (() => {
   const VERSION = 2;
-  const KINDS = ["script", "built-in", "native", "unknown"];
+  const { KINDS, ANONYMOUS, Functions } = strobe.functions;
   // A bit for each kind.
   const ALL_KINDS = (1 << KINDS.length) - 1;
   const ACTIVITY_COUNT = strobe.palette.ACTIVITIES.length;
   const UNKNOWN_ACTIVITY = ACTIVITY_COUNT - 1;
   const IDLE = 0;
-  const ANONYMOUS = "(anonymous)";
   // The greatest line, column or offset.
   const MAX_NUMBER = 2 ** 32 - 1;
   // In milliseconds.
@@ -349,99 +348,6 @@ strobe.recording = (() => {
     return loop.kind === "unknown" ? `event loop ${loop.index + 1}` : `${loop.kind} ${loop.index + 1}`;
   }
 
-  // The functions of all event loops. Two functions are the same if they have the same name and place, as in every
-  // format. After the functions, the table has the activities, which stand for samples without a stack.
-  class Functions {
-    names = [];
-    kinds = [];
-    resources = [];
-    lines = [];
-    columns = [];
-    realms = [];
-    // For functions that a source map has renamed: what people are told about the script that ran.
-    generated = [];
-    #ids = new Map();
-
-    add(name, kind, resource, line, column, realm) {
-      const key = `${resource}:${line}:${column}:${name}`;
-      let id = this.#ids.get(key);
-      if (id === undefined) {
-        id = this.names.length;
-        this.#ids.set(key, id);
-        this.names.push(name);
-        this.kinds.push(kind);
-        this.resources.push(resource);
-        this.lines.push(line);
-        this.columns.push(column);
-        this.realms.push(new Set());
-        this.generated.push(new Set());
-      }
-      this.realms[id].add(realm);
-      return id;
-    }
-
-    finish(urls) {
-      this.#ids = null;
-      this.urls = urls;
-      // The number of functions, without the activities.
-      this.count = this.names.length;
-      this.total = this.count + ACTIVITY_COUNT;
-      this.labels = this.names.map(name => name || ANONYMOUS);
-      for (const activity of strobe.palette.ACTIVITIES) {
-        this.labels.push(activity.label);
-        this.names.push(activity.label);
-        this.kinds.push(-1);
-        this.resources.push(-1);
-        this.lines.push(0);
-        this.columns.push(0);
-        this.realms.push(new Set());
-        this.generated.push(new Set());
-      }
-      this.tints = urls.map(strobe.palette.tintOf);
-      this.shades = this.names.map((name, id) => strobe.palette.shadeOf(name, this.lines[id]));
-      // Many functions of a page have no name, so their place is added.
-      this.boxLabels = this.labels.map((label, id) => {
-        const url = this.names[id] ? "" : this.url(id);
-        return url ? `${label} ${strobe.format.place(strobe.format.fileName(url), this.lines[id], 0)}` : label;
-      });
-    }
-
-    isActivity(id) {
-      return id >= this.count;
-    }
-
-    url(id) {
-      return this.resources[id] < 0 ? "" : this.urls[this.resources[id]];
-    }
-
-    // As in file.js:12:3.
-    place(id) {
-      const url = this.url(id);
-      return url && strobe.format.place(url, this.lines[id], this.columns[id]);
-    }
-
-    shortPlace(id) {
-      const url = this.url(id);
-      return url && strobe.format.place(strobe.format.fileName(url), this.lines[id], this.columns[id]);
-    }
-
-    kindName(id) {
-      return this.isActivity(id) ? "no stack" : KINDS[this.kinds[id]];
-    }
-
-    // The colour of its boxes.
-    colour(id, scheme) {
-      if (this.isActivity(id)) {
-        return scheme.activity;
-      }
-      switch (this.kinds[id]) {
-        case 1: return scheme.builtIn;
-        case 2: return scheme.native;
-        default: return this.resources[id] < 0 ? scheme.unknown : scheme.scripts[this.tints[this.resources[id]]][this.shades[id]];
-      }
-    }
-  }
-
   class Interner {
     values = [];
     #ids = new Map();
@@ -508,5 +414,5 @@ strobe.recording = (() => {
     return low;
   }
 
-  return { KINDS, ALL_KINDS, MISSED_REASONS, IDLE, UNKNOWN_ACTIVITY, ACTIVITY_COUNT, decode, lowerBound };
+  return { ALL_KINDS, MISSED_REASONS, IDLE, UNKNOWN_ACTIVITY, ACTIVITY_COUNT, decode, lowerBound };
 })();

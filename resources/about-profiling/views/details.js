@@ -227,7 +227,7 @@ strobe.details = (() => {
       let weight = 0;
       recording.loops.forEach((loop, l) => {
         if (state.isLoopShown(l)) {
-          weight += strobe.timeline.activityWeight(l, i, ...strobe.totals.samplesWithin(loop, state.range));
+          weight += strobe.activitySums.weight(strobe.activitySums.of(loop), i, ...strobe.totals.samplesWithin(loop, state.range));
         }
       });
       return { activity, i, weight };

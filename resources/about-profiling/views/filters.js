@@ -48,12 +48,12 @@ strobe.filters = (() => {
       state.change({ filters: { ...state.filters, idle: event.target.checked } }, "totals");
     });
     byId("clear-range").addEventListener("click", () => {
-      strobe.timeline.clearRange();
+      strobe.timeAxis.clearRange();
       // The button goes, and its focus with it.
       byId("lanes").focus({ preventScroll: true });
     });
-    byId("zoom-range").addEventListener("click", () => strobe.timeline.zoomToRange());
-    byId("select-visible").addEventListener("click", () => strobe.timeline.countVisible());
+    byId("zoom-range").addEventListener("click", () => strobe.timeAxis.zoomToRange());
+    byId("select-visible").addEventListener("click", () => strobe.timeAxis.countVisible());
     byId("reset-filters").addEventListener("click", reset);
     strobe.menu.attach(byId("kinds-button"), byId("kinds-panel"), fillKinds);
     strobe.menu.attach(byId("realms-button"), byId("realms-panel"), fillRealms);

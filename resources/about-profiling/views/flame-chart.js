@@ -15,9 +15,9 @@ strobe.flameChart = (() => {
   const { lowerBound, IDLE, UNKNOWN_ACTIVITY } = strobe.recording;
   const { meeting } = strobe.callNodes;
   const { Boxes, Scroll, ROW_HEIGHT, point, walk } = strobe.flameBoxes;
+  const { RULER_HEIGHT } = strobe.timeAxis;
   const HEADER_HEIGHT = 22;
   const SECTION_GAP = 8;
-  const RULER_HEIGHT = 20;
 
   let canvas, surface, boxes;
   const scroll = new Scroll();
@@ -83,7 +83,7 @@ strobe.flameChart = (() => {
     const [from, to] = state.window;
     if (found.time < from || found.time >= to) {
       const length = to - from;
-      strobe.timeline.setWindow(timeWindow.within([found.time - length / 2, found.time + length / 2], state.bounds()));
+      strobe.timeAxis.setWindow(timeWindow.within([found.time - length / 2, found.time + length / 2], state.bounds()));
     }
     measure();
     const section = sections.find(({ l }) => l === found.l);
@@ -97,7 +97,7 @@ strobe.flameChart = (() => {
       return null;
     }
     const { nodes, recording, range } = state;
-    const below = strobe.timeline.nodesBelow(nodes.func[node]);
+    const below = strobe.callNodes.below(nodes, nodes.func[node], recording.functions.total);
     const middle = (state.window[0] + state.window[1]) / 2;
     let best = null;
     for (const l of state.lanes().filter(state.isLoopShown)) {
@@ -144,9 +144,8 @@ strobe.flameChart = (() => {
       surface.hatch(scheme.faint, x, y, width, height);
     }
     drawHeaders(scheme);
-    strobe.timeline.drawRange(surface, scheme);
-    surface.rect(scheme.header, 0, 0, surface.width, RULER_HEIGHT);
-    strobe.timeline.drawRuler(surface, scheme, RULER_HEIGHT);
+    strobe.timeAxis.drawRange(surface, scheme);
+    strobe.timeAxis.drawRuler(surface, scheme);
     surface.flush();
     scroll.draw(surface, scheme);
   }
@@ -314,7 +313,7 @@ strobe.flameChart = (() => {
     strobe.tip.hide();
     const { kind, window, top } = dragging;
     if (kind === "range") {
-      strobe.timeline.chooseRange(x, fromX, surface.width);
+      strobe.timeAxis.chooseRange(x, fromX, surface.width);
       return;
     }
     scroll.top = top;
@@ -324,7 +323,7 @@ strobe.flameChart = (() => {
       return;
     }
     scroll.by(fromY - y);
-    strobe.timeline.setWindow(timeWindow.pan(window, (fromX - x) / surface.width, state.bounds()));
+    strobe.timeAxis.setWindow(timeWindow.pan(window, (fromX - x) / surface.width, state.bounds()));
   }
 
   function endDrag([x, y], _from, moved) {
@@ -384,7 +383,7 @@ strobe.flameChart = (() => {
     if (event.altKey || scroll.isOnBar(x, surface.width)) {
       scrollBy(timeWindow.wheelDistance(event)[1]);
     } else {
-      strobe.timeline.zoomByWheel(event, x / surface.width);
+      strobe.timeAxis.zoomByWheel(event, x / surface.width);
     }
   }
 
@@ -400,12 +399,12 @@ strobe.flameChart = (() => {
     if (box) {
       const [begin, end] = timeOf(box);
       const length = Math.max(end - begin, state.leastSpan());
-      strobe.timeline.setWindow(timeWindow.within([begin - length * 0.02, begin + length * 1.02], state.bounds()));
+      strobe.timeAxis.setWindow(timeWindow.within([begin - length * 0.02, begin + length * 1.02], state.bounds()));
     }
   }
 
   function key(event) {
-    if (!state.recording || walk(event) || strobe.timeline.key(event)) {
+    if (!state.recording || walk(event) || strobe.timeAxis.key(event)) {
       return;
     }
     const distance = scroll.distanceOf(event.key);
