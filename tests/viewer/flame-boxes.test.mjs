@@ -36,7 +36,7 @@ test("thousands of boxes are kept", () => {
   for (let i = 0; i < 5000; i++) {
     boxes.add(i, i, i + 1, 0);
   }
-  assert.deepEqual([boxes.list().length, boxes.at(4999, 0)], [5000, 4999]);
+  assert.deepEqual([boxes.list().length, boxes.at(4999, 0), boxes.at(7, 0)], [5000, 4999, 7]);
 });
 
 test("rows are scrolled within what there is", () => {

@@ -2,11 +2,13 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // The call tree of all event loops together: a node is a path of functions. Only the filter of frames determines
 // which part of a stack is seen, so the tree is made anew only when that filter changes. A parent comes before its
 // children. The first nodes are the activities: the roots of samples without a stack.
+/** @typedef {Pick<CallNodes, "count" | "firstRoot" | "parent" | "func" | "firstChild" | "sibling">} Tree */
 strobe.callNodes = (() => {
   const { ACTIVITY_COUNT } = strobe.recording;
   // Groups of functions that have no resource. They come after the resources.
@@ -14,6 +16,7 @@ strobe.callNodes = (() => {
 
   // `frames`: { kinds: the frame kinds that are shown, as bits, realms: a Uint8Array with an element for each realm,
   // and a last one for frames without one }.
+  /** @param {Recording} recording @param {{ kinds: number, realms: Uint8Array }} frames @returns {CallNodes} */
   function build(recording, frames) {
     const { functions, loops } = recording;
     let most = ACTIVITY_COUNT;
@@ -30,6 +33,7 @@ strobe.callNodes = (() => {
 
     const table = new Int32Array(2 ** Math.ceil(Math.log2(most * 2 + 1))).fill(-1);
     const mask = table.length - 1;
+    /** @param {number} of @param {number} callee */
     function child(of, callee) {
       let slot = (Math.imul(of + 2, 0x9e3779b1) ^ Math.imul(callee + 1, 0x85ebca6b)) >>> 0;
       slot = (slot ^ (slot >>> 15)) & mask;
@@ -59,6 +63,7 @@ strobe.callNodes = (() => {
       child(-1, functions.count + activity);
     }
     const noRealm = recording.realms.length;
+    /** @type {number[]} */
     const depths = [];
     const ofStack = loops.map(loop => {
       const nodes = new Int32Array(loop.stackParent.length);
@@ -76,20 +81,23 @@ strobe.callNodes = (() => {
       depths.push(deepest + 1);
       return nodes;
     });
-    const nodes = {
+    const tree = {
       count, firstRoot, depths, ofStack,
       parent: parent.slice(0, count), func: func.slice(0, count), depth: depth.slice(0, count),
       firstChild: firstChild.slice(0, count), sibling: sibling.slice(0, count),
     };
-    nodes.resourceOf = resourceGroups(recording);
-    nodes.resourceNames = [...recording.resources, ...NO_RESOURCE];
-    nodes.isOutermost = outermost(nodes, nodes.func, functions.total);
-    nodes.isOutermostOfResource = outermost(nodes, nodes.func.map(id => nodes.resourceOf[id]), nodes.resourceNames.length);
-    indexFunctions(nodes, functions.total);
-    return nodes;
+    const resourceOf = resourceGroups(recording);
+    const resourceNames = [...recording.resources, ...NO_RESOURCE];
+    return {
+      ...tree, resourceOf, resourceNames,
+      isOutermost: outermost(tree, tree.func, functions.total),
+      isOutermostOfResource: outermost(tree, tree.func.map(id => resourceOf[id]), resourceNames.length),
+      ...nodesByFunction(tree, functions.total),
+    };
   }
 
   // For each function, the index of its resource, or of its group if it has no resource.
+  /** @param {Recording} recording */
   function resourceGroups({ functions, resources }) {
     return Int32Array.from({ length: functions.total }, (_, id) => {
       if (functions.resources[id] >= 0) {
@@ -101,6 +109,7 @@ strobe.callNodes = (() => {
   }
 
   // Whether none of a node's callers has the same label, so that recursion counts once.
+  /** @param {Tree} nodes @param {ArrayLike<number>} label @param {number} labelCount */
   function outermost(nodes, label, labelCount) {
     const running = new Int32Array(labelCount);
     const result = new Uint8Array(nodes.count);
@@ -119,7 +128,8 @@ strobe.callNodes = (() => {
   }
 
   // The nodes of function f are in `ofFunction`, from the index `functionStart[f]` to before `functionStart[f + 1]`.
-  function indexFunctions(nodes, functionCount) {
+  /** @param {Tree} nodes @param {number} functionCount */
+  function nodesByFunction(nodes, functionCount) {
     const start = new Int32Array(functionCount + 1);
     for (let node = 0; node < nodes.count; node++) {
       start[nodes.func[node] + 1]++;
@@ -128,19 +138,21 @@ strobe.callNodes = (() => {
       start[id + 1] += start[id];
     }
     const place = start.slice();
-    nodes.ofFunction = new Int32Array(nodes.count);
+    const ofFunction = new Int32Array(nodes.count);
     for (let node = 0; node < nodes.count; node++) {
-      nodes.ofFunction[place[nodes.func[node]]++] = node;
+      ofFunction[place[nodes.func[node]]++] = node;
     }
-    nodes.functionStart = start;
+    return { ofFunction, functionStart: start };
   }
 
   // The nodes of a function.
+  /** @param {CallNodes} nodes @param {number} id */
   function of(nodes, id) {
     return nodes.ofFunction.subarray(nodes.functionStart[id], nodes.functionStart[id + 1]);
   }
 
   // From the root to the node.
+  /** @param {CallNodes} nodes @param {number} node */
   function path(nodes, node) {
     const result = [];
     for (; node >= 0; node = nodes.parent[node]) {
@@ -150,6 +162,7 @@ strobe.callNodes = (() => {
   }
 
   // The last node that is on the paths of both; -1 if there is none.
+  /** @param {CallNodes} nodes @param {number} one @param {number} other */
   function meeting({ parent, depth }, one, other) {
     while (one !== other) {
       if (one < 0 || other < 0) {
@@ -166,6 +179,7 @@ strobe.callNodes = (() => {
 
   // For each node, whether a function on its path is among `matches`, a Uint8Array with an element for each
   // function.
+  /** @param {CallNodes} nodes @param {Uint8Array} matches */
   function matching(nodes, matches) {
     const result = new Uint8Array(nodes.count);
     for (let node = 0; node < nodes.count; node++) {
@@ -176,9 +190,11 @@ strobe.callNodes = (() => {
   }
 
   // What was found last, because it is asked for again with every frame that is drawn.
-  let last = { nodes: null, func: -1, result: null };
+  /** @type {{ nodes: CallNodes | null, func: number, result: Uint8Array }} */
+  let last = { nodes: null, func: -1, result: new Uint8Array() };
 
   // For each node, whether a function is on its path.
+  /** @param {CallNodes} nodes @param {number} func @param {number} functionCount @returns {Uint8Array} */
   function below(nodes, func, functionCount) {
     if (last.nodes !== nodes || last.func !== func) {
       const matches = new Uint8Array(functionCount);

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // What the columns of the time line show: the activities of an event loop as steps, one above the other, and how busy all
@@ -23,6 +24,12 @@ strobe.columns = (() => {
   // Sets the height of each activity in a column with the samples from `begin` to before `end`. `middle` is the time at
   // the column's middle. Idle time is left empty. If there is nothing else, a line shows it, so that it differs from the
   // time before and after the recording.
+  /**
+   * @param {Uint8Array} steps
+   * @param {Loop} loop
+   * @param {{ begin: number, end: number, middle: number }} column
+   * @param {number} interval
+   */
   function fillSteps(steps, loop, { begin, end, middle }, interval) {
     steps.fill(0);
     if (begin === end) {
@@ -50,9 +57,10 @@ strobe.columns = (() => {
   }
 
   // The same for a column within one sample, or between two.
+  /** @param {Uint8Array} steps @param {Loop} loop @param {number} middle @param {number} interval */
   function fillBetween(steps, loop, middle, interval) {
     const known = strobe.gaps.at(loop, middle, interval);
-    if (known?.index >= 0) {
+    if (known?.index !== undefined) {
       const activity = loop.sampleActivity[known.index];
       steps[activity] = activity === IDLE ? IDLE_LINE : ROOM;
     } else if (known) {
@@ -67,6 +75,7 @@ strobe.columns = (() => {
 
   // For each of `count` columns from `from` to `to`, the part of the time in which the event loops that are shown were
   // busy: { busy[], isUnknown[] }. A column is unknown if nothing is known of any of them.
+  /** @param {Recording} recording @param {(l: number) => boolean} isShown @param {Span} span @param {number} count */
   function busyParts({ loops, interval }, isShown, [from, to], count) {
     const busy = new Float64Array(count);
     const all = new Float64Array(count);
@@ -82,7 +91,7 @@ strobe.columns = (() => {
         if (first === end) {
           // Within one sample, or between two.
           const known = strobe.gaps.at(loop, from + ((to - from) * (column + 0.5)) / count, interval);
-          if (known?.index >= 0) {
+          if (known?.index !== undefined) {
             all[column]++;
             busy[column] += loop.sampleActivity[known.index] === IDLE ? 0 : 1;
           } else if (known) {

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // What differs between the two sides of a comparison: the first process of the recording is the base, and the second one
@@ -16,6 +17,7 @@ strobe.difference = (() => {
 
   // The totals of both sides under the same filter; null if the recording is no comparison, or one side has nothing to
   // compare.
+  /** @param {Recording} recording @param {CallNodes} nodes @param {Filter} filter @returns {Difference | null} */
   function compute(recording, nodes, filter) {
     if (!recording.isComparison) {
       return null;
@@ -27,6 +29,7 @@ strobe.difference = (() => {
   }
 
   // Of a node or a function, by what is counted: "total", "functionSelf", "functionTotal". Times are in intervals.
+  /** @param {Difference} difference @param {Counted} what @param {number} id */
   function change({ sides }, what, id) {
     const [base, now] = sides.map(side => side[what][id]);
     // A time that is made of n samples varies by the n-th root. Where there is no sample, there could have been one of
@@ -40,6 +43,7 @@ strobe.difference = (() => {
     return { base, now, part, isClear };
   }
 
+  /** @param {Difference} difference @param {number} node @param {Scheme} scheme */
   function colour(difference, node, scheme) {
     const { part, isClear } = change(difference, "total", node);
     if (!isClear) {
@@ -50,6 +54,7 @@ strobe.difference = (() => {
   }
 
   // As in 12.0 ms → 15.0 ms a session, +25.0 %.
+  /** @param {Difference} difference @param {Counted} what @param {number} id */
   function sentence(difference, what, id) {
     const { format } = strobe;
     const { interval } = difference.sides[0].recording;

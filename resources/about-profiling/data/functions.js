@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // The functions of all event loops. Two functions are the same if they have the same name and place, as in every
@@ -11,16 +12,32 @@ strobe.functions = (() => {
   const ANONYMOUS = "(anonymous)";
 
   class Functions {
-    names = [];
-    kinds = [];
-    resources = [];
-    lines = [];
-    columns = [];
-    realms = [];
+    names = /** @type {string[]} */ ([]);
+    kinds = /** @type {number[]} */ ([]);
+    resources = /** @type {number[]} */ ([]);
+    lines = /** @type {number[]} */ ([]);
+    columns = /** @type {number[]} */ ([]);
+    realms = /** @type {Set<number>[]} */ ([]);
     // For functions that a source map has renamed: what people are told about the script that ran.
-    generated = [];
-    #ids = new Map();
+    generated = /** @type {Set<string>[]} */ ([]);
+    // The rest is known when all functions are there.
+    urls = /** @type {string[]} */ ([]);
+    labels = /** @type {string[]} */ ([]);
+    boxLabels = /** @type {string[]} */ ([]);
+    tints = /** @type {number[]} */ ([]);
+    shades = /** @type {number[]} */ ([]);
+    count = 0;
+    total = 0;
+    #ids = /** @type {Map<string, number>} */ (new Map());
 
+    /**
+     * @param {string} name
+     * @param {number} kind
+     * @param {number} resource
+     * @param {number} line
+     * @param {number} column
+     * @param {number} realm
+     */
     add(name, kind, resource, line, column, realm) {
       const key = `${resource}:${line}:${column}:${name}`;
       let id = this.#ids.get(key);
@@ -39,8 +56,9 @@ strobe.functions = (() => {
       return id;
     }
 
+    /** @param {string[]} urls */
     finish(urls) {
-      this.#ids = null;
+      this.#ids.clear();
       this.urls = urls;
       // The number of functions, without the activities.
       this.count = this.names.length;
@@ -65,30 +83,36 @@ strobe.functions = (() => {
       });
     }
 
+    /** @param {number} id */
     isActivity(id) {
       return id >= this.count;
     }
 
+    /** @param {number} id */
     url(id) {
       return this.resources[id] < 0 ? "" : this.urls[this.resources[id]];
     }
 
     // As in file.js:12:3.
+    /** @param {number} id */
     place(id) {
       const url = this.url(id);
       return url && strobe.format.place(url, this.lines[id], this.columns[id]);
     }
 
+    /** @param {number} id */
     shortPlace(id) {
       const url = this.url(id);
       return url && strobe.format.place(strobe.format.fileName(url), this.lines[id], this.columns[id]);
     }
 
+    /** @param {number} id */
     kindName(id) {
       return this.isActivity(id) ? "no stack" : KINDS[this.kinds[id]];
     }
 
     // The colour of its boxes.
+    /** @param {number} id @param {Scheme} scheme */
     colour(id, scheme) {
       if (this.isActivity(id)) {
         return scheme.activity;

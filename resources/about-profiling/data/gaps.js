@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // The times at which an event loop was not sampled. What it did then is not known, so it is shown neither as idle nor
@@ -20,6 +21,7 @@ strobe.gaps = (() => {
 
   // Until when a sample says what its event loop did: until the next sample, or for the sample's own time if samples
   // are missing after it. Only this function decides what a gap is.
+  /** @param {Loop} loop @param {number} index @param {number} interval */
   function endOf(loop, index, interval) {
     const begin = loop.sampleTime[index];
     const weight = loop.sampleWeight ? loop.sampleWeight[index] : 1;
@@ -33,12 +35,14 @@ strobe.gaps = (() => {
     return isMissing ? Math.min(begin + weight * interval, next) : next;
   }
 
+  /** @param {Loop} loop @param {number} index */
   function nextTime(loop, index) {
     return index + 1 < loop.sampleCount ? loop.sampleTime[index + 1] : Infinity;
   }
 
   // The first stretch of missed samples that overlaps the time from `from` to `to`; -1 if there is none, or if the
   // recording does not say.
+  /** @param {Loop} loop @param {number} from @param {number} to */
   function firstMissed({ missed }, from, to) {
     if (!missed) {
       return -1;
@@ -51,6 +55,7 @@ strobe.gaps = (() => {
   // from, to }, which is between the samples `before` and `after`. A gap also has `missed` if that is known: how many
   // samples were missed for each of MISSED_REASONS. Before the first sample and after the last one there is a gap only
   // where samples are known to be missed, and otherwise null. There `before` or `after` is not the index of a sample.
+  /** @param {Loop} loop @param {number} time @param {number} interval @returns {Known | null} */
   function at(loop, time, interval) {
     const index = lowerBound(loop.sampleTime, time + 1e-9) - 1;
     const begin = index < 0 ? -Infinity : loop.sampleTime[index];
@@ -60,28 +65,31 @@ strobe.gaps = (() => {
       return { index };
     }
     let to = next;
+    const { missed } = loop;
     const first = firstMissed(loop, begin, next);
     if (index < 0 || next === Infinity) {
       // About the time before the first sample and after the last one, only the stretches say anything.
-      if (first < 0 || time < loop.missed.start[first]) {
+      if (!missed || first < 0 || time < missed.start[first]) {
         return null;
       }
-      from = Math.max(from, loop.missed.start[first]);
-      to = Math.min(next, endOfMissed(loop, first, next));
+      from = Math.max(from, missed.start[first]);
+      to = Math.min(next, endOfMissed(missed, first, next));
       if (time >= to) {
         return null;
       }
     }
     const gap = { before: index, after: index + 1, from, to };
-    return first < 0 ? gap : { ...gap, missed: countMissed(loop, first, next) };
+    return !missed || first < 0 ? gap : { ...gap, missed: countMissed(missed, first, next) };
   }
 
   // The end of the last stretch that begins before `to`. The search begins at the stretch `first`.
-  function endOfMissed({ missed }, first, to) {
+  /** @param {MissedTable} missed @param {number} first @param {number} to */
+  function endOfMissed(missed, first, to) {
     return missed.end[lowerBound(missed.start, to, first) - 1];
   }
 
-  function countMissed({ missed }, first, to) {
+  /** @param {MissedTable} missed @param {number} first @param {number} to */
+  function countMissed(missed, first, to) {
     const counts = MISSED_REASONS.map(() => 0);
     for (let i = first; i < missed.count && missed.start[i] < to; i++) {
       counts[missed.why[i]] += missed.samples[i];
@@ -90,6 +98,7 @@ strobe.gaps = (() => {
   }
 
   // How many samples were missed in a gap and why, as a part of a line; empty if it is not known.
+  /** @param {Gap} gap */
   function whyOf({ missed }) {
     if (!missed) {
       return "";

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // How many of the samples that pass the filters each line has. `self` counts samples that were executing on the line.
@@ -15,8 +16,16 @@ strobe.lines = (() => {
   const LONG_LINE = 300;
 
   // What is calculated once for a recording, for its call nodes, and for its totals.
-  const [placesByRecording, shownByNodes, stacksByNodes, weightsByTotals] = Array.from({ length: 4 }, () => new WeakMap());
+  /** @type {WeakMap<Recording, Places>} */
+  const placesByRecording = new WeakMap();
+  /** @type {WeakMap<CallNodes, Int32Array[]>} */
+  const shownByNodes = new WeakMap();
+  /** @type {WeakMap<CallNodes, { start: Int32Array, loop: Int32Array, stack: Int32Array }>} */
+  const stacksByNodes = new WeakMap();
+  /** @type {WeakMap<Totals, ({ self: Float64Array, total: Float64Array } | null)[]>} */
+  const weightsByTotals = new WeakMap();
 
+  /** @template {object} K @template V @param {WeakMap<K, V>} map @param {K} key @param {() => V} make @returns {V} */
   function once(map, key, make) {
     let value = map.get(key);
     if (value === undefined) {
@@ -28,10 +37,12 @@ strobe.lines = (() => {
 
   // The places of a recording: { count, func[], line[], last[], column[], offset[], ofFrame: per event loop the place of each
   // frame }. If it is one of several lines, `line` is the first and `last` the last of them. If not, `last` is 0.
+  /** @param {Recording} recording @returns {Places} */
   function places(recording) {
     return once(placesByRecording, recording, () => {
       const ids = new Map();
-      const result = { count: 0, func: [], line: [], last: [], column: [], offset: [] };
+      /** @type {Places} */
+      const result = { ofFrame: [], count: 0, func: [], line: [], last: [], column: [], offset: [] };
       result.ofFrame = recording.loops.map(loop => loop.frameFunction.map((func, frame) => {
         const [column, offset, last] = [loop.frameColumn[frame], loop.frameOffset[frame], loop.frameLastLine[frame]];
         const line = last > 0 ? loop.frameFirstLine[frame] : loop.frameLine[frame];
@@ -52,12 +63,14 @@ strobe.lines = (() => {
     });
   }
 
+  /** @param {Pick<Places, "line" | "offset">} value @param {number} place */
   function isKnown({ line, offset }, place) {
     return line[place] > 0 || offset[place] >= 0;
   }
 
   // For each event loop and each of its stacks, the innermost stack whose frame is shown: the stack itself, one of its
   // callers, or -1.
+  /** @param {Totals} totals */
   function shownStacks({ recording, nodes }) {
     return once(shownByNodes, nodes, () => recording.loops.map(({ stackParent }, l) => {
       const ofStack = nodes.ofStack[l];
@@ -73,6 +86,7 @@ strobe.lines = (() => {
   }
 
   // Per event loop the samples of each shown stack: { self, total }, or null if it is left out.
+  /** @param {Totals} totals @returns {({ self: Float64Array, total: Float64Array } | null)[]} */
   function weights(totals) {
     return once(weightsByTotals, totals, () => totals.recording.loops.map((loop, l) => {
       const { filter, counted, nodes } = totals;
@@ -103,6 +117,11 @@ strobe.lines = (() => {
   // Adds up the samples of labels. `labelsOf` takes the index of an event loop, and returns a function that takes a
   // stack and returns its label, or -1. It returns null if no stack of the event loop has a label. `add` is called with
   // a label and its weights, self and total. A sample counts once for a label, however often the label is on the stack.
+  /**
+   * @param {Totals} totals
+   * @param {(l: number) => ((stack: number) => number) | null} labelsOf
+   * @param {(label: number, self: number, total: number) => void} add
+   */
   function weigh(totals, labelsOf, add) {
     totals.recording.loops.forEach(({ stackParent }, l) => {
       const weight = weights(totals)[l];
@@ -131,6 +150,7 @@ strobe.lines = (() => {
   }
 
   // The samples of each label of places: { self, total }. `labels` is an Int32Array per place, -1 for none.
+  /** @param {Totals} totals @param {Int32Array} labels @param {number} labelCount */
   function ofPlaces(totals, labels, labelCount) {
     const { ofFrame } = places(totals.recording);
     const { loops } = totals.recording;
@@ -148,6 +168,7 @@ strobe.lines = (() => {
   }
 
   // The known places of the functions that are wanted: the ids, by lines, column and offset.
+  /** @param {Recording} recording @param {(func: number) => boolean} isWanted */
   function placesWhere(recording, isWanted) {
     const all = places(recording);
     const ids = [];
@@ -161,6 +182,7 @@ strobe.lines = (() => {
       || all.offset[a] - all.offset[b] || a - b));
   }
 
+  /** @param {Recording} recording @param {number} resource */
   function ofResource(recording, resource) {
     const { resources } = recording.functions;
     return placesWhere(recording, func => resources[func] === resource);
@@ -168,6 +190,7 @@ strobe.lines = (() => {
 
   // The lines of a function that have samples, the hottest first: [{ place, label, self, total }]. If a line has
   // samples at several columns, each column counts as a line.
+  /** @param {Totals} totals @param {number} func */
   function ofFunction(totals, func) {
     const all = places(totals.recording);
     const ids = placesWhere(totals.recording, one => one === func);
@@ -179,19 +202,19 @@ strobe.lines = (() => {
     for (const { place } of rows.filter(row => all.last[row.place] === 0)) {
       columns.set(all.line[place], (columns.get(all.line[place]) ?? 0) + 1);
     }
-    for (const row of rows) {
-      row.label = label(all, row.place, columns.get(all.line[row.place]) > 1);
-    }
-    return rows.sort((a, b) => b.self - a.self || b.total - a.total || a.place - b.place);
+    const labelled = rows.map(row => ({ ...row, label: label(all, row.place, (columns.get(all.line[row.place]) ?? 0) > 1) }));
+    return labelled.sort((a, b) => b.self - a.self || b.total - a.total || a.place - b.place);
   }
 
   // The places from which a function is called, and the places from which it calls others: { callers, callees }. For
   // each caller and callee they have the places of the calls, [{ place, weight }], the heaviest first.
+  /** @param {Totals} totals @param {number} func */
   function calls(totals, func) {
     const { recording } = totals;
     const { ofFrame } = places(recording);
     const shown = shownStacks(totals);
     const ids = new Map();
+    /** @type {{ caller: number, callee: number, place: number, weight: number }[]} */
     const found = [];
     weigh(totals, l => {
       const { frameFunction, stackFrame, stackParent } = recording.loops[l];
@@ -213,8 +236,10 @@ strobe.lines = (() => {
         return id;
       };
     }, (id, _self, total) => { found[id].weight += total; });
+    /** @type {{ callers: Map<number, WeightOfPlace[]>, callees: Map<number, WeightOfPlace[]> }} */
     const result = { callers: new Map(), callees: new Map() };
-    const add = (map, other, call) => map.set(other, [...map.get(other) ?? [], call]);
+    /** @type {(map: Map<number, WeightOfPlace[]>, other: number, call: WeightOfPlace) => void} */
+    const add = (map, other, call) => { map.set(other, [...map.get(other) ?? [], call]); };
     found.filter(({ place, weight }) => weight > 0 && isKnown(places(recording), place))
       .sort((a, b) => b.weight - a.weight || a.place - b.place)
       .forEach(({ caller, callee, place, weight }) => {
@@ -229,6 +254,7 @@ strobe.lines = (() => {
   }
 
   // The places in a node's caller from which it is called: [{ place, weight }], the heaviest first.
+  /** @param {Totals} totals @param {number} node */
   function callsOfNode(totals, node) {
     const { recording } = totals;
     const shown = shownStacks(totals);
@@ -248,6 +274,7 @@ strobe.lines = (() => {
     return heaviestFirst(recording, found);
   }
 
+  /** @param {Recording} recording @param {Map<number, number>} weightOfPlace */
   function heaviestFirst(recording, weightOfPlace) {
     return [...weightOfPlace].map(([place, weight]) => ({ place, weight }))
       .filter(({ place }) => isKnown(places(recording), place))
@@ -255,11 +282,13 @@ strobe.lines = (() => {
   }
 
   // The shown stacks of node n are `loop[at]` and `stack[at]`, for `at` from `start[n]` to `start[n + 1]`.
+  /** @param {Totals} totals */
   function stacksOfNodes(totals) {
     return once(stacksByNodes, totals.nodes, () => {
       const { nodes } = totals;
       const shown = shownStacks(totals);
       const start = new Int32Array(nodes.count + 1);
+      /** @type {(visit: (node: number, l: number, stack: number) => void) => void} */
       const each = visit => nodes.ofStack.forEach((ofStack, l) => {
         for (let stack = 0; stack < ofStack.length; stack++) {
           if (shown[l][stack] === stack) {
@@ -283,6 +312,7 @@ strobe.lines = (() => {
   }
 
   // Where a node was in a sample: { place, isLeaf }; null if the node is not on the sample's path.
+  /** @param {Totals} totals @param {number} l @param {number} index @param {number} node */
   function inSample(totals, l, index, node) {
     const { recording, nodes } = totals;
     const { sampleStack, stackParent, stackFrame } = recording.loops[l];
@@ -296,6 +326,7 @@ strobe.lines = (() => {
   }
 
   // Where a node was in the samples of a stretch of time: [{ place, weight }], the heaviest first.
+  /** @param {Totals} totals @param {number} node @param {Span} span */
   function within(totals, node, [from, to]) {
     const { recording, filter } = totals;
     const found = new Map();
@@ -321,6 +352,7 @@ strobe.lines = (() => {
 
   // A line as people write it: 12, 12:5, 4–9 for one of several or, in a WebAssembly module, 0x1f3. Empty if it is not known. A
   // long line always has its column.
+  /** @param {Places} places @param {number} place @param {boolean} withColumn */
   function label({ line, last, column, offset }, place, withColumn) {
     if (offset[place] >= 0) {
       return strobe.format.offset(offset[place]);
@@ -333,6 +365,7 @@ strobe.lines = (() => {
   }
 
   // The same in a sentence: “line 12, column 5”, “one of the lines 4–9” or “offset 0x1f3”.
+  /** @param {Recording} recording @param {number} place */
   function sentence(recording, place) {
     const { line, last, column, offset } = places(recording);
     if (offset[place] >= 0) {
@@ -345,6 +378,7 @@ strobe.lines = (() => {
   }
 
   // The places of calls in a few words: “line 12”, “lines 12, 15 and 3 more”. Empty if there are none.
+  /** @param {Recording} recording @param {WeightOfPlace[]} found @param {number} most */
   function summary(recording, found, most) {
     const all = places(recording);
     // If there are several lines, the columns within a line are left out.

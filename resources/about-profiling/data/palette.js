@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // Every colour that has a meaning, for the light and the dark theme. The hues of activities are those of Okabe and
@@ -21,7 +22,7 @@ strobe.palette = (() => {
     { name: "not recorded", label: "(no stack)", light: "#767c85", dark: "#8b939e" },
   ];
 
-  const LIGHT = {
+  const LIGHT_TINTS = {
     ground: "#ffffff",
     text: "#1c1f24",
     faint: "#5c636e",
@@ -45,7 +46,7 @@ strobe.palette = (() => {
     slower: ["#fbe3d6", "#f8c9ae", "#f2a67e", "#e8854f"],
     same: "#e6e9ee",
   };
-  const DARK = {
+  const DARK_TINTS = {
     ground: "#17191d",
     text: "#eceef1",
     faint: "#a3abb6",
@@ -70,18 +71,27 @@ strobe.palette = (() => {
   };
   const ON_MATCH = "#1c1f24";
   const [BLACK, WHITE] = [0, 255];
-  LIGHT.scripts = LIGHT.scripts.map(colour => [colour, mixed(colour, 0.3, WHITE), mixed(colour, 0.07, BLACK)]);
-  DARK.scripts = DARK.scripts.map(colour => [colour, mixed(colour, 0.06, WHITE), mixed(colour, 0.22, BLACK)]);
+  /** @type {Scheme} */
+  const LIGHT = {
+    ...LIGHT_TINTS, scripts: LIGHT_TINTS.scripts.map(colour => [colour, mixed(colour, 0.3, WHITE), mixed(colour, 0.07, BLACK)]),
+  };
+  /** @type {Scheme} */
+  const DARK = {
+    ...DARK_TINTS, scripts: DARK_TINTS.scripts.map(colour => [colour, mixed(colour, 0.06, WHITE), mixed(colour, 0.22, BLACK)]),
+  };
 
   // A script has the same colour in every view and every recording. Its functions have shades of that colour.
+  /** @param {string} url */
   function tintOf(url) {
     return (hashOf(url) >>> 8) % LIGHT.scripts.length;
   }
 
+  /** @param {string} name @param {number} line */
   function shadeOf(name, line) {
     return (hashOf(`${name}:${line}`) >>> 8) % LIGHT.scripts[0].length;
   }
 
+  /** @param {string} text */
   function hashOf(text) {
     let hash = 2166136261;
     for (let i = 0; i < text.length; i++) {
@@ -91,6 +101,7 @@ strobe.palette = (() => {
   }
 
   // A colour with a part of white or of black.
+  /** @param {string} colour @param {number} part @param {number} other */
   function mixed(colour, part, other) {
     const parts = [1, 3, 5].map(at => Math.round(parseInt(colour.slice(at, at + 2), 16) * (1 - part) + other * part));
     return `#${parts.map(value => value.toString(16).padStart(2, "0")).join("")}`;

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // A recording in memory: viewer data (version 2) decoded into typed arrays, with one table of functions,
@@ -10,6 +11,13 @@
 strobe.recording = (() => {
   const VERSION = 2;
   const { KINDS, ANONYMOUS, Functions } = strobe.functions;
+  /**
+   * @typedef {object} Tables
+   * @property {Recording} recording
+   * @property {InstanceType<typeof Functions>} functions
+   * @property {Interner} resources
+   * @property {Interner} realms
+   */
   // A bit for each kind.
   const ALL_KINDS = (1 << KINDS.length) - 1;
   const ACTIVITY_COUNT = strobe.palette.ACTIVITIES.length;
@@ -29,9 +37,11 @@ strobe.recording = (() => {
     "on another stack",
   ];
   const MOST_ENGINES = 16;
+  /** @type {Record<string, RegExp>} */
   const KIND_IN_NAME = { page: /^Page /, worker: /^Worker / };
 
   // The recording in viewer data or in a web trace.
+  /** @param {any} data @param {string} name @returns {Recording} */
   function decode(data, name = "") {
     if (strobe.webTrace.isWebTrace(data)) {
       data = strobe.webTrace.toViewerData(data);
@@ -48,11 +58,12 @@ strobe.recording = (() => {
     const functions = new Functions();
     const resources = new Interner();
     const realms = new Interner();
+    /** @type {Recording} */
     const recording = {
       name, interval: data.interval, timeOrigin: data.timeOrigin ?? null,
       // The program that recorded it and then its engines, as texts with their versions. Empty if that is unknown.
       recordedBy: decodeRecordedBy(data.recordedBy ?? null),
-      processes: [], loops: [], functions, resources: resources.values, realms: [], realmOrigins: [],
+      processes: [], loops: [], functions, resources: resources.values, realms: [],
       // The texts of scripts that the recording has, by the index of their resource: { text, line, column }. The line
       // and the column say where the text begins. Scripts with the same URL and different texts are different
       // resources.
@@ -63,17 +74,19 @@ strobe.recording = (() => {
       isTimed: false,
       // Whether it is two recordings that are to be compared.
       isComparison: false,
+      // Times of samples are shown with digits that tell multiples of it apart, in milliseconds.
+      step: data.interval,
     };
     array(data.processes, "processes").forEach((process, p) => {
       const place = `processes[${p}]`;
       const index = recording.processes.length;
       recording.processes.push({
-        index, name: text(process.name, `${place}.name`), pid: process.pid ?? null, ended: process.ended ?? null, loops: [],
+        index, name: text(process.name, `${place}.name`), label: "", pid: process.pid ?? null,
+        ended: process.ended ?? null, loops: [],
       });
       array(process.eventLoops, `${place}.eventLoops`).forEach((source, l) => {
         const loop = decodeLoop(source, `${place}.eventLoops[${l}]`, { recording, functions, resources, realms });
-        loop.index = recording.loops.length;
-        loop.process = index;
+        Object.assign(loop, { index: recording.loops.length, process: index });
         recording.processes[index].loops.push(loop.index);
         recording.loops.push(loop);
         recording.weight += loop.weight;
@@ -90,7 +103,6 @@ strobe.recording = (() => {
       }
     });
     recording.isComparison = data.comparison === true && recording.processes.length === 2;
-    // Times of samples are shown with digits that tell multiples of it apart, in milliseconds.
     recording.step = recording.isTimed ? TIMED_STEP : recording.interval;
     if (!(recording.start <= recording.end)) {
       recording.start = 0;
@@ -107,10 +119,12 @@ strobe.recording = (() => {
     return recording;
   }
 
+  /** @param {any} program */
   function decodeRecordedBy(program) {
     if (program === null) {
       return [];
     }
+    /** @type {(one: any, place: string) => string} */
     const decodeProgram = (one, place) => {
       if (!isObject(one)) {
         throw new Error(`${place}: this is not a program`);
@@ -127,6 +141,7 @@ strobe.recording = (() => {
     return [recordedBy, ...engines.map((engine, i) => decodeProgram(engine, `recordedBy.engines[${i}]`))];
   }
 
+  /** @param {any} source @param {string} place @param {Tables} tables @returns {Loop} */
   function decodeLoop(source, place, { recording, functions, resources, realms }) {
     const ownResources = array(source.resources, `${place}.resources`).map(url => resources.add(url, url));
     const ownRealms = array(source.realms, `${place}.realms`).map(realm => {
@@ -139,6 +154,7 @@ strobe.recording = (() => {
 
     const ownFunctions = source.functions ?? {};
     const functionCount = array(ownFunctions.name, `${place}.functions.name`).length;
+    /** @type {(key: string) => number[]} */
     const own = key => numbers(ownFunctions[key], functionCount, `${place}.functions.${key}`);
     const [kind, resource, line, column, realm] = ["kind", "resource", "line", "column", "realm"].map(own);
     const ownSource = ownFunctions.source === undefined ? null : own("source");
@@ -146,6 +162,7 @@ strobe.recording = (() => {
     const functionIds = new Int32Array(functionCount);
     const functionRealm = new Int32Array(functionCount);
     for (let i = 0; i < functionCount; i++) {
+      /** @type {(key: string) => string} */
       const at = key => `${place}.functions.${key}[${i}]`;
       const resourceId = idIn(resource[i], ownResources.length, () => at("resource"));
       const realmId = idIn(realm[i], ownRealms.length, () => at("realm"));
@@ -218,6 +235,8 @@ strobe.recording = (() => {
       throw new Error(`${place}.samples.time: not all entries are numbers`);
     }
     return {
+      // These four are set when the loop has its place among the others.
+      index: -1, process: -1, label: "", isIdle: false,
       name: text(source.name, `${place}.name`), kind: source.kind ?? "unknown", documents: source.documents ?? [],
       frameFunction, frameKind, frameRealm, stackParent, stackFrame,
       // The line and the column are 1-based; 0 if they are not known. The offset is that in a WebAssembly module, or
@@ -233,11 +252,14 @@ strobe.recording = (() => {
 
   // The stretches in which samples were missed, in the order of time. If there were several reasons, there is a stretch
   // for each. Null if the data does not have them.
+  /** @param {any} missed @param {string} place @returns {MissedTable} */
   function decodeMissed(missed, place) {
     const count = array(missed?.start, `${place}.start`).length;
+    /** @type {(key: string) => number[]} */
     const column = key => numbers(missed[key], count, `${place}.${key}`);
     const [start, end, samples, why] = ["start", "end", "samples", "why"].map(column);
     for (let i = 0; i < count; i++) {
+      /** @type {(key: string) => string} */
       const at = key => `${place}.${key}[${i}]`;
       if (!(Number.isFinite(start[i]) && start[i] >= 0)) {
         throw new Error(`${at("start")}: ${start[i]} is not a time`);
@@ -254,6 +276,7 @@ strobe.recording = (() => {
         throw new Error(`${at("why")}: ${why[i]} is not a reason`);
       }
     }
+    /** @type {(times: number[]) => Float64Array} */
     const milliseconds = times => Float64Array.from(times, time => time / 1000);
     return {
       count, start: milliseconds(start), end: milliseconds(end), samples: Uint32Array.from(samples), why: Uint8Array.from(why),
@@ -261,8 +284,10 @@ strobe.recording = (() => {
   }
 
   // The resource of each text.
+  /** @param {any} texts @param {string} place @param {Pick<Tables, "recording" | "resources">} tables */
   function decodeSources(texts, place, { recording, resources }) {
     return array(texts, place).map((one, i) => {
+      /** @type {(key: string) => string} */
       const at = key => `${place}[${i}].${key}`;
       if (!isObject(one)) {
         throw new Error(`${place}[${i}]: this is not the text of a script`);
@@ -279,10 +304,12 @@ strobe.recording = (() => {
 
   // For each function that a source map has renamed, its name and place in the script that ran. Empty for other
   // functions.
+  /** @param {any} generated @param {number} count @param {string[]} urls @param {string} place */
   function decodeGenerated(generated, count, urls, place) {
     if (generated === undefined) {
       return [];
     }
+    /** @type {(key: string) => number[]} */
     const column = key => numbers(generated[key], count, `${place}.${key}`);
     const [resource, line, columns] = ["resource", "line", "column"].map(column);
     return Array.from({ length: count }, (_, i) => {
@@ -293,14 +320,17 @@ strobe.recording = (() => {
   }
 
   // `own` is the index of each frame's function in the table of its event loop.
+  /** @param {any} frames @param {number} functionCount @param {string} place */
   function decodeFrames(frames, functionCount, place) {
     const count = array(frames.function, `${place}.function`).length;
+    /** @type {(key: string) => number[]} */
     const column = key => numbers(frames[key], count, `${place}.${key}`);
     const [line, columns] = [column("line"), column("column")];
     const offset = frames.offset === undefined ? null : column("offset");
     const [firstLine, lastLine] = ["firstLine", "lastLine"].map(key => (
       frames[key] === undefined ? new Uint32Array(count) : column(key)));
     for (let i = 0; i < count; i++) {
+      /** @type {(key: string) => string} */
       const at = key => `${place}.${key}[${i}]`;
       if (idIn(frames.function[i], functionCount, () => at("function")) < 0) {
         throw new Error(`${at("function")}: a frame without a function`);
@@ -325,17 +355,20 @@ strobe.recording = (() => {
   }
 
   // Until when the last sample of an event loop stands for what it did. `strobe.gaps.endOf` says it of the others.
+  /** @param {Loop} loop @param {number} interval */
   function endOfLast({ sampleCount, sampleTime, sampleWorth, sampleWeight }, interval) {
     const last = sampleCount - 1;
     return sampleTime[last] + (sampleWorth ? sampleWorth[last] : interval * (sampleWeight ? sampleWeight[last] : 1));
   }
 
   // Whether it did nothing at all.
+  /** @param {Loop} loop */
   function isIdle({ sampleStack, sampleActivity }) {
     return sampleStack.every(stack => stack < 0)
       && sampleActivity.every(activity => activity === IDLE || activity === UNKNOWN_ACTIVITY);
   }
 
+  /** @param {Loop} loop */
   function loopLabel(loop) {
     if (loop.name) {
       // The name without the kind, which is shown beside it, and without the scheme, which is the same for most.
@@ -349,9 +382,12 @@ strobe.recording = (() => {
   }
 
   class Interner {
+    /** @type {any[]} */
     values = [];
+    /** @type {Map<string, number>} */
     #ids = new Map();
 
+    /** @param {string} key @param {any} value */
     add(key, value) {
       let id = this.#ids.get(key);
       if (id === undefined) {
@@ -363,10 +399,12 @@ strobe.recording = (() => {
     }
   }
 
+  /** @param {any} value */
   function isObject(value) {
     return typeof value === "object" && value !== null;
   }
 
+  /** @param {any} value @param {string} place @returns {any[]} */
   function array(value, place) {
     if (!Array.isArray(value)) {
       throw new Error(`${place}: this is not a list`);
@@ -374,6 +412,7 @@ strobe.recording = (() => {
     return value;
   }
 
+  /** @param {any} value @param {number} length @param {string} place @returns {number[]} */
   function numbers(value, length, place) {
     if (!Array.isArray(value) || value.length !== length) {
       throw new Error(`${place}: this is not a list of ${length} numbers`);
@@ -381,6 +420,7 @@ strobe.recording = (() => {
     return value;
   }
 
+  /** @param {any} value @param {string} place @returns {string} */
   function text(value, place) {
     if (typeof value !== "string") {
       throw new Error(`${place}: ${JSON.stringify(value) ?? "nothing"} is not a text`);
@@ -388,6 +428,7 @@ strobe.recording = (() => {
     return value;
   }
 
+  /** @param {number} id @param {number} length @param {() => string} place */
   function idIn(id, length, place) {
     if (!(Number.isInteger(id) && id >= -1 && id < length)) {
       throw new Error(`${place()}: ${id} is not one of the ${length} there are`);
@@ -395,6 +436,7 @@ strobe.recording = (() => {
     return id;
   }
 
+  /** @param {number} least @param {number} number @param {() => string} place */
   function numberFrom(least, number, place) {
     if (!(Number.isInteger(number) && number >= least && number <= MAX_NUMBER)) {
       throw new Error(`${place()}: ${number} is not between ${least} and ${MAX_NUMBER}`);
@@ -402,6 +444,7 @@ strobe.recording = (() => {
   }
 
   // The first index from `low` on whose time is at or after `time`.
+  /** @param {ArrayLike<number>} times @param {number} time @param {number} low @param {number} high */
   function lowerBound(times, time, low = 0, high = times.length) {
     while (low < high) {
       const middle = (low + high) >>> 1;

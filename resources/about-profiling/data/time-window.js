@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // A window on a line, of time or of anything else: [from, to] within bounds. All functions return a new
@@ -13,12 +14,14 @@ strobe.timeWindow = (() => {
   const KEY_ZOOM = 1.5;
   const KEY_PAN = 0.1;
 
+  /** @param {Span} span */
   function span([from, to]) {
     return to - from;
   }
 
   // The window, moved as little as possible to be within the bounds. If it is longer than the bounds, it
   // becomes the bounds.
+  /** @param {Span} span @param {Span} bounds @returns {Span} */
   function within([from, to], [start, end]) {
     const length = Math.min(to - from, end - start);
     const begin = Math.min(Math.max(from, start), end - length);
@@ -26,6 +29,7 @@ strobe.timeWindow = (() => {
   }
 
   // The window, longer by a factor. The point `anchor` (0 to 1 in the window) stays where it is.
+  /** @param {Span} window @param {number} factor @param {number} anchor @param {Span} bounds @param {number} least */
   function zoom(window, factor, anchor, bounds, least) {
     const length = Math.min(Math.max(span(window) * factor, least), span(bounds));
     const fixed = window[0] + span(window) * anchor;
@@ -33,6 +37,7 @@ strobe.timeWindow = (() => {
   }
 
   // The window, moved by a part of its length.
+  /** @param {Span} window @param {number} part @param {Span} bounds */
   function pan(window, part, bounds) {
     const distance = span(window) * part;
     return within([window[0] + distance, window[1] + distance], bounds);
@@ -40,6 +45,7 @@ strobe.timeWindow = (() => {
 
   // The turn of a wheel in pixels, whatever its unit is. The distance is read before the unit, because Firefox
   // then gives it in pixels. If the unit were read first, Firefox would give lines, whose height is not known.
+  /** @param {WheelEvent} event */
   function wheelDistance(event) {
     const { deltaX, deltaY } = event;
     const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
@@ -48,6 +54,13 @@ strobe.timeWindow = (() => {
 
   // The window after a turn of the wheel: zoomed around `anchor`. With Shift, or with a sideways turn, it
   // is panned.
+  /**
+   * @param {Span} window
+   * @param {WheelEvent} event
+   * @param {number} anchor
+   * @param {Span} bounds
+   * @param {number} least
+   */
   function turned(window, event, anchor, bounds, least) {
     const [dx, dy] = wheelDistance(event);
     return event.shiftKey || Math.abs(dx) > Math.abs(dy)
@@ -56,6 +69,7 @@ strobe.timeWindow = (() => {
   }
 
   // The window after a key; null if the key does not move windows.
+  /** @param {Span} window @param {string} key @param {Span} bounds @param {number} least @returns {Span | null} */
   function keyed(window, key, bounds, least) {
     const length = span(window);
     switch (key) {
@@ -71,6 +85,7 @@ strobe.timeWindow = (() => {
   }
 
   // The distance between marks, which is 1, 2 or 5 times a power of ten. There are at most `most` marks.
+  /** @param {Span} window @param {number} most */
   function markStep(window, most) {
     const least = span(window) / Math.max(most, 1);
     const power = 10 ** Math.floor(Math.log10(least));
@@ -78,6 +93,7 @@ strobe.timeWindow = (() => {
   }
 
   // Where the marks are.
+  /** @param {Span} window @param {number} step */
   function marks(window, step) {
     const result = [];
     for (let number = Math.ceil(window[0] / step - 1e-9); number * step <= window[1]; number++) {

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // How much of the time of samples that pass a filter each node and each function of a call tree has, in intervals. A sample
@@ -11,6 +12,7 @@ strobe.totals = (() => {
   const { IDLE, UNKNOWN_ACTIVITY, lowerBound } = strobe.recording;
 
   // The samples of an event loop within a range of time: the first index, and the index after the last one.
+  /** @param {Loop} loop @param {Span | null} range @returns {Span} */
   function samplesWithin(loop, range) {
     return range
       ? [lowerBound(loop.sampleTime, range[0]), lowerBound(loop.sampleTime, range[1])]
@@ -18,6 +20,7 @@ strobe.totals = (() => {
   }
 
   // The node of a sample: -1 if nothing of its stack is shown.
+  /** @param {Loop} loop @param {Int32Array} ofStack @param {number} index */
   function nodeOfSample(loop, ofStack, index) {
     const stack = loop.sampleStack[index];
     return stack < 0 ? loop.sampleActivity[index] : ofStack[stack];
@@ -26,6 +29,7 @@ strobe.totals = (() => {
   // For each node, whether it counts. The filter can leave out nodes of activities.
   //
   // An event loop that did nothing has no stack. If activities were not recorded, nothing else says that it was idle.
+  /** @param {CallNodes} nodes @param {Filter} filter */
   function countedNodes(nodes, filter) {
     const counted = filter.nodes ? filter.nodes.slice() : new Uint8Array(nodes.count).fill(1);
     if (!filter.idle) {
@@ -41,6 +45,7 @@ strobe.totals = (() => {
   // `filter` is { loops: a Uint8Array with an element for each event loop, range: [from, to] in ms or null, idle:
   // whether idle samples count, stackless: whether samples without a stack count, nodes: a Uint8Array that says which
   // nodes count, or null for all }.
+  /** @param {Recording} recording @param {CallNodes} nodes @param {Filter} filter @returns {Totals} */
   function compute(recording, nodes, filter) {
     const { isTimed } = recording;
     const self = new Float64Array(nodes.count);
@@ -79,6 +84,7 @@ strobe.totals = (() => {
   }
 
   // The sums of nodes, functions and resources, by what nodes have by themselves.
+  /** @param {Recording} recording @param {CallNodes} nodes @param {Float64Array} self */
   function sumsOf(recording, nodes, self) {
     const total = self.slice();
     for (let node = nodes.count - 1; node >= 0; node--) {
@@ -108,6 +114,7 @@ strobe.totals = (() => {
   }
 
   // The children of a node (-1: the roots) that have samples, the heaviest first.
+  /** @param {Totals} totals @param {number} node */
   function children(totals, node) {
     let result = totals.sortedChildren.get(node);
     if (!result) {
@@ -125,6 +132,7 @@ strobe.totals = (() => {
     return result;
   }
 
+  /** @param {Totals} totals @param {number} node */
   function hasChildren(totals, node) {
     const { nodes, total } = totals;
     for (let child = nodes.firstChild[node]; child >= 0; child = nodes.sibling[child]) {
@@ -139,8 +147,10 @@ strobe.totals = (() => {
   // a row is that of the root's self samples that came through the row. The total of a root is that of its
   // function. In the rows below, the total equals the weight, because they stand only for those samples. The nodes of a
   // root are found when it is opened.
+  /** @param {Totals} totals */
   function invertedRoots(totals) {
     const { functionSelf, functionTotal, samples } = totals;
+    /** @type {InvertedRow[]} */
     const roots = [];
     for (let id = 0; id < functionSelf.length; id++) {
       if (functionSelf[id] > 0) {
@@ -153,19 +163,20 @@ strobe.totals = (() => {
     return sortRows(roots);
   }
 
+  /** @param {Totals} totals @param {InvertedRow} row */
   function endsOf({ nodes, self, samples }, row) {
-    if (!row.nodes) {
-      row.nodes = [...strobe.callNodes.of(nodes, row.func).filter(node => self[node] > 0)];
-      row.weights = row.nodes.map(node => self[node]);
-      row.counts = row.nodes.map(node => samples.self[node]);
-    }
-    return row.nodes;
+    row.nodes ??= [...strobe.callNodes.of(nodes, row.func).filter(node => self[node] > 0)];
+    row.weights ??= row.nodes.map(node => self[node]);
+    row.counts ??= row.nodes.map(node => samples.self[node]);
+    return { ends: row.nodes, weights: row.weights, counts: row.counts };
   }
 
+  /** @param {Totals} totals @param {InvertedRow} row */
   function invertedChildren(totals, row) {
     const { nodes } = totals;
     const groups = new Map();
-    endsOf(totals, row).forEach((node, i) => {
+    const { ends, weights, counts } = endsOf(totals, row);
+    ends.forEach((node, i) => {
       const caller = nodes.parent[node];
       if (caller < 0) {
         return;
@@ -177,16 +188,17 @@ strobe.totals = (() => {
         groups.set(id, group);
       }
       group.nodes.push(caller);
-      group.weights.push(row.weights[i]);
-      group.weight += row.weights[i];
-      group.total += row.weights[i];
-      group.counts.push(row.counts[i]);
-      group.samples += row.counts[i];
-      group.totalSamples += row.counts[i];
+      group.weights.push(weights[i]);
+      group.weight += weights[i];
+      group.total += weights[i];
+      group.counts.push(counts[i]);
+      group.samples += counts[i];
+      group.totalSamples += counts[i];
     });
     return sortRows([...groups.values()]);
   }
 
+  /** @param {Totals} totals @param {InvertedRow} row */
   function hasInvertedChildren(totals, row) {
     const { nodes, self } = totals;
     if (row.nodes) {
@@ -195,12 +207,14 @@ strobe.totals = (() => {
     return strobe.callNodes.of(nodes, row.func).some(node => self[node] > 0 && nodes.parent[node] >= 0);
   }
 
+  /** @template {{ weight: number, func: number }} T @param {T[]} rows */
   function sortRows(rows) {
     return rows.sort((a, b) => b.weight - a.weight || a.func - b.func);
   }
 
   // The callers and the callees of a function: [{ func, weight }], the heaviest first. The weight counts each sample
   // once in which the one called the other. The caller is -1 if the function has none.
+  /** @param {Totals} totals @param {number} id */
   function callers(totals, id) {
     const { nodes, total } = totals;
     return grouped(strobe.callNodes.of(nodes, id), node => {
@@ -210,6 +224,7 @@ strobe.totals = (() => {
     });
   }
 
+  /** @param {Totals} totals @param {number} id */
   function callees(totals, id) {
     const { nodes, total } = totals;
     const calls = [];
@@ -225,6 +240,7 @@ strobe.totals = (() => {
   }
 
   // Whether `from` already calls `to` on the path to a node.
+  /** @param {CallNodes} nodes @param {number} node @param {number} from @param {number} to */
   function calledBefore(nodes, node, from, to) {
     for (; node >= 0; node = nodes.parent[node]) {
       const caller = nodes.parent[node];
@@ -235,6 +251,7 @@ strobe.totals = (() => {
     return false;
   }
 
+  /** @param {Iterable<number>} items @param {(item: number) => [number, number] | null} weigh */
   function grouped(items, weigh) {
     const weights = new Map();
     for (const item of items) {
@@ -247,6 +264,7 @@ strobe.totals = (() => {
   }
 
   // The node of a function that has the most samples.
+  /** @param {Totals} totals @param {number} id */
   function heaviestNode(totals, id) {
     let best = -1;
     for (const node of strobe.callNodes.of(totals.nodes, id)) {
