@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // What the colours of the flame graph mean when it shows a comparison.
@@ -19,6 +20,7 @@ strobe.differenceLegend = (() => {
 
   function build() {
     const scheme = theme.scheme();
+    /** @type {(colours: string[], text: string) => HTMLElement} */
     const entry = (colours, text) => element("li", {},
       ...colours.map(backgroundColor => element("span", { class: "swatch", style: { backgroundColor } })), text);
     byId("difference-legend").replaceChildren(

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // What the flame chart and the flame graph have in common: boxes of call nodes on a canvas, their colours and names, the
@@ -28,6 +29,7 @@ strobe.flameBoxes = (() => {
     #boxes = new Float64Array(FIELDS * 1024);
 
     // `colourOf` gives the colour of a node that is nothing else, such as selected.
+    /** @param {DrawingSurface} surface @param {(node: number, scheme: Scheme) => string} colourOf */
     constructor(surface, colourOf = (node, scheme) => state.recording.functions.colour(state.nodes.func[node], scheme)) {
       this.#surface = surface;
       this.#colourOf = colourOf;
@@ -39,6 +41,15 @@ strobe.flameBoxes = (() => {
 
     // Adds a box from `left` to `right`, which are rounded, in the row at `top`. False if it is too narrow to be seen.
     // In the flame chart it stands for samples of event loop `l`.
+    /**
+     * @param {number} node
+     * @param {number} left
+     * @param {number} right
+     * @param {number} top
+     * @param {number} l
+     * @param {number} first
+     * @param {number} last
+     */
     add(node, left, right, top, l = -1, first = -1, last = -1) {
       const x = Math.round(left);
       const width = Math.round(right) - x;
@@ -68,6 +79,7 @@ strobe.flameBoxes = (() => {
       const { func } = state.nodes;
       const { functions } = state.recording;
       const selected = state.selection;
+      /** @type {[string, number, number, string][]} */
       const names = [];
       const all = this.#boxes;
       for (let at = 0; at < this.#count * FIELDS; at += FIELDS) {
@@ -107,6 +119,7 @@ strobe.flameBoxes = (() => {
       }
     }
 
+    /** @param {number} node @param {Scheme} scheme */
     #outline(node, scheme) {
       for (const box of this.list()) {
         if (box.node === node && box.width >= 8) {
@@ -117,11 +130,13 @@ strobe.flameBoxes = (() => {
     }
 
     // The node under a place on the canvas, or -1.
+    /** @param {number} x @param {number} y */
     at(x, y) {
       return this.boxAt(x, y)?.node ?? -1;
     }
 
     // The box under a place on the canvas, if there is one.
+    /** @param {number} x @param {number} y @returns {FlameBox | undefined} */
     boxAt(x, y) {
       const all = this.#boxes;
       for (let at = 0; at < this.#count * FIELDS; at += FIELDS) {
@@ -138,6 +153,7 @@ strobe.flameBoxes = (() => {
       return Array.from({ length: this.#count }, (_, i) => this.#box(i * FIELDS));
     }
 
+    /** @param {number} at @returns {FlameBox} */
     #box(at) {
       const [node, x, y, width, l, first, last] = this.#boxes.subarray(at, at + FIELDS);
       return { node, x, y, width, height: ROW_HEIGHT - 1, l, first, last };
@@ -150,17 +166,20 @@ strobe.flameBoxes = (() => {
     #content = 0;
     #view = 0;
 
+    /** @param {number} content @param {number} view */
     measure(content, view) {
       this.#content = content;
       this.#view = view;
       this.by(0);
     }
 
+    /** @param {number} distance */
     by(distance) {
       this.top = Math.round(Math.min(Math.max(0, this.top + distance), Math.max(0, this.#content - this.#view)));
     }
 
     // Scrolls as little as possible to show the rows from `from` to `to`.
+    /** @param {number} from @param {number} to */
     reveal(from, to) {
       if (from < this.top) {
         this.by(from - this.top);
@@ -179,6 +198,7 @@ strobe.flameBoxes = (() => {
       return [(this.top / (this.#content - this.#view)) * travel, length, travel];
     }
 
+    /** @param {DrawingSurface} surface @param {Scheme} scheme */
     draw(surface, scheme) {
       if (this.isNeeded()) {
         const [at, length] = this.thumb();
@@ -187,16 +207,21 @@ strobe.flameBoxes = (() => {
       }
     }
 
+    /** @param {number} x @param {number} width */
     isOnBar(x, width) {
       return this.isNeeded() && x >= width - SCROLL_BAR_WIDTH;
     }
 
     // How far a key scrolls; undefined for keys that do not scroll.
+    /** @param {string} key @returns {number | undefined} */
     distanceOf(key) {
       const half = this.#view / 2;
-      return { ArrowUp: -KEY_STEP, ArrowDown: KEY_STEP, PageUp: -half, PageDown: half }[key];
+      /** @type {Record<string, number>} */
+      const distances = { ArrowUp: -KEY_STEP, ArrowDown: KEY_STEP, PageUp: -half, PageDown: half };
+      return distances[key];
     }
 
+    /** @param {number} distance */
     dragBy(distance) {
       const [, , travel] = this.thumb();
       this.by((distance / Math.max(travel, 1)) * (this.#content - this.#view));
@@ -204,6 +229,7 @@ strobe.flameBoxes = (() => {
   }
 
   // Shows what is under the mouse: a node, or -1 for none, and the lines about it.
+  /** @param {HTMLElement} canvas @param {MouseEvent} event @param {number} node @param {string[]} lines */
   function point(canvas, event, node = -1, lines = []) {
     canvas.style.cursor = node < 0 ? "default" : "pointer";
     if (lines.length) {
@@ -214,6 +240,7 @@ strobe.flameBoxes = (() => {
   }
 
   // The keys that walk from the selected node: to its caller, its heaviest callee, its siblings.
+  /** @param {KeyboardEvent} event */
   function walk(event) {
     const { totals, nodes, selection } = state;
     if (!event.shiftKey || !event.key.startsWith("Arrow")) {
@@ -230,12 +257,14 @@ strobe.flameBoxes = (() => {
     }
     const siblings = strobe.totals.children(totals, nodes.parent[node]);
     const place = siblings.indexOf(node);
-    const next = {
+    /** @type {Record<string, number | undefined>} */
+    const steps = {
       ArrowUp: nodes.parent[node],
       ArrowDown: strobe.totals.children(totals, node)[0],
       ArrowLeft: siblings[place - 1],
       ArrowRight: siblings[place + 1],
-    }[event.key];
+    };
+    const next = steps[event.key];
     if (next !== undefined && next >= 0) {
       state.selectNode(next);
     }

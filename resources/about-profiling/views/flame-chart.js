@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // The flame chart: what ran when. It has a section for each event loop and a row for each depth of the stack. Callers
@@ -10,6 +11,7 @@
 // Each column of pixels shows the sample that was current at the middle of the column. Equal neighbours become one box.
 // So drawing takes as long for a million samples as for a thousand, and the visible shares are true. Columns begin at
 // multiples of their length, so that panning moves the picture and does not make it flicker.
+/** @typedef {{ l: number, top: number, rows: number }} Section */
 strobe.flameChart = (() => {
   const { state, theme, timeWindow } = strobe;
   const { lowerBound, IDLE, UNKNOWN_ACTIVITY } = strobe.recording;
@@ -19,15 +21,22 @@ strobe.flameChart = (() => {
   const HEADER_HEIGHT = 22;
   const SECTION_GAP = 8;
 
-  let canvas, surface, boxes;
+  /** @type {HTMLCanvasElement} */
+  let canvas;
+  /** @type {DrawingSurface} */
+  let surface;
+  /** @type {InstanceType<typeof Boxes>} */
+  let boxes;
   const scroll = new Scroll();
   // { l, top, rows } of the event loops that are shown.
+  /** @type {Section[]} */
   let sections = [];
   // { l, x, y, width, height } of the stretches without samples that were drawn.
+  /** @type {{ l: number, x: number, y: number, width: number, height: number }[]} */
   let unknown = [];
 
   function start() {
-    canvas = document.getElementById("flame-chart-canvas");
+    canvas = /** @type {HTMLCanvasElement} */ (document.getElementById("flame-chart-canvas"));
     surface = new strobe.surface.Surface(canvas);
     boxes = new Boxes(surface);
     strobe.surface.drag(canvas, { start: beginDrag, move: continueDrag, end: endDrag });
@@ -40,6 +49,7 @@ strobe.flameChart = (() => {
     state.listeners.push(refresh);
   }
 
+  /** @param {Set<string>} changed */
   function refresh(changed) {
     if (state.recording && state.tab === "flame-chart") {
       if (changed.has("recording")) {
@@ -86,12 +96,13 @@ strobe.flameChart = (() => {
       strobe.timeAxis.setWindow(timeWindow.within([found.time - length / 2, found.time + length / 2], state.bounds()));
     }
     measure();
-    const section = sections.find(({ l }) => l === found.l);
-    const y = section.top + HEADER_HEIGHT + state.nodes.depth[node] * ROW_HEIGHT;
+    const { top } = /** @type {Section} */ (sections.find(({ l }) => l === found.l));
+    const y = top + HEADER_HEIGHT + state.nodes.depth[node] * ROW_HEIGHT;
     scroll.reveal(y - RULER_HEIGHT, y + ROW_HEIGHT);
   }
 
   // The sample that has a node on its path and is nearest to the middle of the screen: { l, time }.
+  /** @param {number} node */
   function nearestSample(node) {
     if (node < 0) {
       return null;
@@ -99,6 +110,7 @@ strobe.flameChart = (() => {
     const { nodes, recording, range } = state;
     const below = strobe.callNodes.below(nodes, nodes.func[node], recording.functions.total);
     const middle = (state.window[0] + state.window[1]) / 2;
+    /** @type {{ l: number, time: number } | null} */
     let best = null;
     for (const l of state.lanes().filter(state.isLoopShown)) {
       const loop = recording.loops[l];
@@ -117,6 +129,7 @@ strobe.flameChart = (() => {
     return best;
   }
 
+  /** @param {number} node @param {number} leaf */
   function isOnPath(node, leaf) {
     const { parent, depth } = state.nodes;
     while (leaf >= 0 && depth[leaf] > depth[node]) {
@@ -152,6 +165,7 @@ strobe.flameChart = (() => {
 
   // The boxes of an event loop whose first row is at y. A call that is on the stack on both sides of a stretch without
   // samples is drawn as one box.
+  /** @param {Section} section @param {number} y */
   function layOut({ l, rows }, y) {
     const loop = state.recording.loops[l];
     const { parent, depth } = state.nodes;
@@ -175,7 +189,9 @@ strobe.flameChart = (() => {
     let index = 0;
     // The stretch without samples that the column before is in: where it begins, and how many rows the stacks beside it
     // have.
+    /** @type {{ x: number, rows: number } | null} */
     let gap = null;
+    /** @param {number} x */
     const endGap = x => {
       if (gap) {
         unknown.push({ l, x: gap.x, y, width: x - gap.x, height: Math.max(1, gap.rows) * ROW_HEIGHT - 1 });
@@ -241,8 +257,10 @@ strobe.flameChart = (() => {
   // The time that a box stands for, including the part that is off the screen: that of its samples, and of the
   // neighbouring samples that have the same call on the stack. If the call is on both sides of a stretch without
   // samples, it went on in that stretch.
+  /** @param {Pick<FlameBox, "node" | "l" | "first" | "last">} box @returns {Span} */
   function timeOf({ node, l, first, last }) {
     const loop = state.recording.loops[l];
+    /** @param {number} index */
     const isThere = index => {
       const leaf = nodeAt(l, index);
       return leaf >= 0 && isOnPath(node, leaf);
@@ -257,6 +275,7 @@ strobe.flameChart = (() => {
   }
 
   // The node of a sample; -1 if no part of it is shown.
+  /** @param {number} l @param {number} index */
   function nodeAt(l, index) {
     const loop = state.recording.loops[l];
     const activity = loop.sampleActivity[index];
@@ -264,7 +283,9 @@ strobe.flameChart = (() => {
     return isIdle && !state.filters.idle ? -1 : strobe.totals.nodeOfSample(loop, state.nodes.ofStack[l], index);
   }
 
+  /** @param {Scheme} scheme */
   function drawHeaders(scheme) {
+    /** @type {[string, number][]} */
     const labels = [];
     const several = state.recording.processes.length > 1;
     for (const { l, top, rows } of sections) {
@@ -288,6 +309,7 @@ strobe.flameChart = (() => {
     }
   }
 
+  /** @param {MouseEvent} event */
   function openMenu(event) {
     const [x, y] = strobe.surface.mousePlace(canvas, event);
     const box = y < RULER_HEIGHT ? undefined : boxes.boxAt(x, y);
@@ -298,8 +320,10 @@ strobe.flameChart = (() => {
   }
 
   // Dragging pans, or, with Shift, chooses the time that counts.
+  /** @type {any} */
   let dragging = null;
 
+  /** @param {Place} place @param {MouseEvent} event */
   function beginDrag([x, y], event) {
     if (!state.recording) {
       return false;
@@ -309,6 +333,7 @@ strobe.flameChart = (() => {
     return true;
   }
 
+  /** @param {Place} place @param {Place} from */
   function continueDrag([x, y], [fromX, fromY]) {
     strobe.tip.hide();
     const { kind, window, top } = dragging;
@@ -326,6 +351,7 @@ strobe.flameChart = (() => {
     strobe.timeAxis.setWindow(timeWindow.pan(window, (fromX - x) / surface.width, state.bounds()));
   }
 
+  /** @param {Place} place @param {Place} _from @param {boolean} moved */
   function endDrag([x, y], _from, moved) {
     const { kind } = dragging;
     if (!moved && kind !== "bar" && y >= RULER_HEIGHT) {
@@ -337,6 +363,7 @@ strobe.flameChart = (() => {
     dragging = null;
   }
 
+  /** @param {MouseEvent} event */
   function hover(event) {
     if (!state.recording || event.buttons) {
       return;
@@ -354,6 +381,7 @@ strobe.flameChart = (() => {
   }
 
   // Where in the source a box's call was, at the time that a place on the canvas stands for.
+  /** @param {FlameBox} box @param {number} x */
   function placeAt({ node, l, first, last }, x) {
     const [from, to] = state.window;
     const time = from + (x / surface.width) * (to - from);
@@ -362,6 +390,7 @@ strobe.flameChart = (() => {
   }
 
   // The stretch without samples that is drawn at a place.
+  /** @param {number} x @param {number} y */
   function gapAt(x, y) {
     const drawn = unknown.find(one => x >= one.x && x < one.x + one.width && y >= one.y && y < one.y + one.height);
     if (!drawn) {
@@ -373,6 +402,7 @@ strobe.flameChart = (() => {
     return known?.after === undefined ? null : known;
   }
 
+  /** @param {WheelEvent} event */
   function wheel(event) {
     if (!state.recording) {
       return;
@@ -387,12 +417,14 @@ strobe.flameChart = (() => {
     }
   }
 
+  /** @param {number} distance */
   function scrollBy(distance) {
     scroll.by(distance);
     state.change({}, "window");
   }
 
   // To the box that is under the mouse.
+  /** @param {MouseEvent} event */
   function zoomToBox(event) {
     const [x, y] = strobe.surface.mousePlace(canvas, event);
     const box = boxes.boxAt(x, y);
@@ -403,6 +435,7 @@ strobe.flameChart = (() => {
     }
   }
 
+  /** @param {KeyboardEvent} event */
   function key(event) {
     if (!state.recording || walk(event) || strobe.timeAxis.key(event)) {
       return;

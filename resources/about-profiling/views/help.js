@@ -7,6 +7,7 @@
 // The keys, in an overlay that `?` opens.
 strobe.help = (() => {
   const { element, byId } = strobe.dom;
+  /** @type {[string, [string[], string][]][]} */
   const KEYS = [
     ["Everywhere", [
       [["?"], "this list"],
@@ -47,6 +48,7 @@ strobe.help = (() => {
     ]],
   ];
 
+  /** @type {any} */
   let focusedBefore = null;
 
   function start() {
@@ -58,12 +60,12 @@ strobe.help = (() => {
       ])))));
     byId("help-button").addEventListener("click", open);
     byId("help-close").addEventListener("click", close);
-    byId("help").addEventListener("mousedown", event => {
+    byId("help").addEventListener("mousedown", (/** @type {MouseEvent} */ event) => {
       if (event.target === byId("help")) {
         close();
       }
     });
-    byId("help").addEventListener("keydown", event => {
+    byId("help").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
       // The focus stays on the only control of the overlay.
       if (event.key === "Tab") {
         event.preventDefault();

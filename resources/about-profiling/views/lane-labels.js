@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // The names beside the lanes of the time line, with a box to leave an event loop out.
@@ -18,8 +19,10 @@ strobe.laneLabels = (() => {
   const MOST_LABELS = 340;
   const MOST_LABELS_PART = 0.3;
 
+  /** @type {HTMLElement} */
   let scroller;
   // The event loops that have a lane.
+  /** @type {number[]} */
   let order = [];
 
   function start() {
@@ -28,6 +31,7 @@ strobe.laneLabels = (() => {
   }
 
   // A row per event loop, with a box to leave it out.
+  /** @param {number[]} shown @param {number} width */
   function build(shown, width) {
     order = shown;
     const { recording } = state;
@@ -55,11 +59,12 @@ strobe.laneLabels = (() => {
     byId("timeline").style.setProperty("--lanes-height", `${rows * LANE_HEIGHT + RULER_HEIGHT + 2}px`);
   }
 
+  /** @param {number} i @param {number} column */
   function makeLabel(i, column) {
     const loop = state.recording.loops[i];
     const process = state.recording.processes[loop.process];
     const pid = process.pid === null ? "" : ` (pid ${process.pid})`;
-    const box = element("input", { type: "checkbox", checked: true });
+    const box = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox", checked: true }));
     box.addEventListener("change", () => setLoops((shown, l) => (l === i ? Number(box.checked) : shown)));
     return element("div", {
       class: process.ended === null ? "lane" : "lane ended", data: { eventLoop: i }, style: { height: `${LANE_HEIGHT}px` },
@@ -72,6 +77,7 @@ strobe.laneLabels = (() => {
   }
 
   // The text below the name of an event loop.
+  /** @param {number} i */
   function moreOf(i) {
     const { loops, processes } = state.recording;
     const process = processes[loops[i].process];
@@ -83,11 +89,13 @@ strobe.laneLabels = (() => {
   }
 
   // Not every engine puts an ellipsis where a text is cut off.
+  /** @param {string} text @param {number} size @param {number} column */
   function fitted(text, size, column) {
     const room = (column - LABEL_MARGINS) * (strobe.surface.FONT_SIZE / size);
     return strobe.surface.fitMiddle(text, room) || text;
   }
 
+  /** @param {(isShown: number, l: number) => number} value */
   function setLoops(value) {
     const { filters } = state;
     state.change({ filters: { ...filters, loops: filters.loops.map(value) } }, "totals");
@@ -95,10 +103,10 @@ strobe.laneLabels = (() => {
 
   // Marks the event loops that are left out.
   function mark() {
-    for (const row of scroller.querySelectorAll(".lane")) {
+    for (const row of /** @type {NodeListOf<HTMLElement>} */ (scroller.querySelectorAll(".lane"))) {
       const isShown = state.isLoopShown(Number(row.dataset.eventLoop));
       row.classList.toggle("left-out", !isShown);
-      row.querySelector("input").checked = isShown;
+      /** @type {HTMLInputElement} */ (row.querySelector("input")).checked = isShown;
     }
     byId("all-loops").disabled = state.filters.loops.every(Boolean);
   }

@@ -2,13 +2,16 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // A panel below a button, or at the mouse. It stays open until something else is pressed.
 strobe.menu = (() => {
+  /** @type {{ button: HTMLElement | null, panel: HTMLElement, focusedBefore: any } | null} */
   let openMenu = null;
 
   // `fill` puts the panel's content into it whenever it opens.
+  /** @param {HTMLElement} button @param {HTMLElement} panel @param {(panel: HTMLElement) => void} fill */
   function attach(button, panel, fill) {
     button.setAttribute("aria-expanded", "false");
     button.setAttribute("aria-controls", panel.id);
@@ -30,15 +33,16 @@ strobe.menu = (() => {
     moveByKeys(panel);
   }
 
+  /** @param {HTMLElement} panel */
   function moveByKeys(panel) {
     panel.addEventListener("keydown", event => {
-      if (event.target.matches("input[type=text], textarea") && event.key !== "Escape") {
+      if (/** @type {Element} */ (event.target).matches("input[type=text], textarea") && event.key !== "Escape") {
         return;
       }
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
       if (step) {
         const all = focusables(panel);
-        const at = all.indexOf(document.activeElement);
+        const at = all.findIndex(one => one === document.activeElement);
         all[(at + step + all.length) % all.length]?.focus();
         event.preventDefault();
       }
@@ -46,6 +50,7 @@ strobe.menu = (() => {
   }
 
   // Opens a panel at a place of the window. `fill` puts its content into it.
+  /** @param {HTMLElement} panel @param {Place} value @param {(panel: HTMLElement) => void} fill */
   function openAt(panel, [x, y], fill) {
     const focusedBefore = openMenu?.panel === panel ? openMenu.focusedBefore : document.activeElement;
     close();
@@ -61,6 +66,7 @@ strobe.menu = (() => {
     focusables(panel)[0]?.focus();
   }
 
+  /** @param {HTMLElement} panel */
   function keepOnScreen(panel) {
     panel.style.left = "";
     const { left, right } = panel.getBoundingClientRect();
@@ -70,8 +76,11 @@ strobe.menu = (() => {
     }
   }
 
+  /** @param {HTMLElement} panel */
   function focusables(panel) {
-    return [...panel.querySelectorAll("button, input, textarea")].filter(one => !one.disabled && one.offsetParent !== null);
+    /** @type {NodeListOf<HTMLButtonElement | HTMLInputElement | HTMLTextAreaElement>} */
+    const all = panel.querySelectorAll("button, input, textarea");
+    return [...all].filter(one => !one.disabled && one.offsetParent !== null);
   }
 
   // True if a panel was open.
@@ -90,7 +99,8 @@ strobe.menu = (() => {
   }
 
   addEventListener("mousedown", event => {
-    if (openMenu && !openMenu.panel.contains(event.target) && !openMenu.button?.contains(event.target)) {
+    const target = /** @type {Node} */ (event.target);
+    if (openMenu && !openMenu.panel.contains(target) && !openMenu.button?.contains(target)) {
       close();
     }
   }, true);

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // The upper part of the time line: the whole recording, and which part of it is on the screen and which counts.
@@ -12,7 +13,10 @@ strobe.overview = (() => {
   // In CSS pixels.
   const COLUMN_WIDTH = 2;
 
-  let canvas, surface;
+  /** @type {HTMLCanvasElement} */
+  let canvas;
+  /** @type {DrawingSurface} */
+  let surface;
 
   function start() {
     canvas = byId("overview");
@@ -56,6 +60,7 @@ strobe.overview = (() => {
   // The frame around what is on the screen.
   function placeWindow() {
     const [from, to] = state.bounds();
+    /** @param {number} time */
     const part = time => `${(100 * (time - from)) / (to - from)}%`;
     const frame = byId("overview-window");
     frame.style.left = part(state.window[0]);
@@ -69,6 +74,7 @@ strobe.overview = (() => {
     }
   }
 
+  /** @param {Place} value */
   function moveWindow([x]) {
     const [from, to] = state.bounds();
     const length = timeWindow.span(state.window);

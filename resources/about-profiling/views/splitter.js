@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // The lines between parts of the page. The mouse or the arrow keys move them, to make a part larger.
@@ -33,12 +34,17 @@ strobe.splitter = (() => {
 
   // `part` is the part to resize, `direction` is 1 if the part comes before the line, `isAcross` says whether the line
   // is horizontal, and `variable` is the CSS variable for the part's size.
+  /**
+   * @param {HTMLElement} line
+   * @param {{ part: HTMLElement, isAcross: () => boolean, direction: number, variable: () => string, most: () => number }} part
+   */
   function attach(line, { part, isAcross, direction, variable, most }) {
     const size = () => (isAcross() ? part.clientHeight : part.clientWidth);
+    /** @param {number} value */
     const set = value => {
       root.style.setProperty(variable(), `${Math.round(Math.max(LEAST, Math.min(value, most())))}px`);
       line.setAttribute("aria-orientation", isAcross() ? "horizontal" : "vertical");
-      line.setAttribute("aria-valuenow", Math.round(size()));
+      line.setAttribute("aria-valuenow", String(Math.round(size())));
       strobe.state.change({}, "size");
     };
     line.setAttribute("aria-orientation", isAcross() ? "horizontal" : "vertical");
@@ -49,6 +55,7 @@ strobe.splitter = (() => {
       press.preventDefault();
       line.focus({ preventScroll: true });
       const before = size();
+      /** @param {MouseEvent} event */
       const moving = event => {
         const distance = isAcross() ? event.clientY - press.clientY : event.clientX - press.clientX;
         set(before + direction * distance);

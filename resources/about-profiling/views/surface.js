@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // A canvas as large as its box on the screen, at the screen's resolution. It is always drawn as a whole. Boxes are
@@ -15,10 +16,11 @@ strobe.surface = (() => {
   const HATCH_DISTANCE = 6;
 
   // The widths of the characters 0 to 127 in the font, which are measured once.
-  let widths = null;
+  let widths = new Float32Array();
   let widest = 0;
   let ellipsisWidth = 0;
 
+  /** @param {CanvasRenderingContext2D} context */
   function measureFont(context) {
     context.font = FONT;
     widths = Float32Array.from({ length: 128 }, (_, code) => (
@@ -28,6 +30,7 @@ strobe.surface = (() => {
     ellipsisWidth = context.measureText(ELLIPSIS).width;
   }
 
+  /** @param {string} text */
   function widthOf(text) {
     let width = 0;
     for (let i = 0; i < text.length; i++) {
@@ -38,6 +41,7 @@ strobe.surface = (() => {
   }
 
   // The text, or as much of its beginning as there is room for, with an ellipsis. "" if too little would be left.
+  /** @param {string} text @param {number} room */
   function fit(text, room) {
     let width = 0;
     let kept = 0;
@@ -55,6 +59,7 @@ strobe.surface = (() => {
   }
 
   // As `fit`, but what is left out is in the middle.
+  /** @param {string} text @param {number} room */
   function fitMiddle(text, room) {
     if (widthOf(text) <= room) {
       return text;
@@ -76,12 +81,14 @@ strobe.surface = (() => {
     height = 0;
     #canvas;
     #context;
+    /** @type {Map<string, number[]>} */
     #batches = new Map();
 
+    /** @param {HTMLCanvasElement} canvas */
     constructor(canvas) {
       this.#canvas = canvas;
-      this.#context = canvas.getContext("2d");
-      if (!widths) {
+      this.#context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+      if (!widths.length) {
         measureFont(this.#context);
       }
     }
@@ -112,6 +119,7 @@ strobe.surface = (() => {
       return true;
     }
 
+    /** @param {string} colour @param {number} x @param {number} y @param {number} width @param {number} height */
     rect(colour, x, y, width, height) {
       let batch = this.#batches.get(colour);
       if (!batch) {
@@ -140,12 +148,14 @@ strobe.surface = (() => {
     }
 
     // A line of text, its middle at y.
+    /** @param {string} text @param {number} x @param {number} y @param {string} colour */
     text(text, x, y, colour) {
       this.#context.fillStyle = colour;
       this.#context.fillText(text, x, y);
     }
 
     // Draws diagonal lines over a box, which say that it is not known what was there.
+    /** @param {string} colour @param {number} x @param {number} y @param {number} width @param {number} height */
     hatch(colour, x, y, width, height) {
       const context = this.#context;
       context.strokeStyle = colour;
@@ -162,6 +172,7 @@ strobe.surface = (() => {
       context.stroke();
     }
 
+    /** @param {string} colour @param {number} x @param {number} y @param {number} width @param {number} height */
     outline(colour, x, y, width, height) {
       this.rect(colour, x, y, width, 2);
       this.rect(colour, x, y + height - 2, width, 2);
@@ -171,6 +182,7 @@ strobe.surface = (() => {
   }
 
   // The mouse's place on an element.
+  /** @param {Element} element @param {MouseEvent} event @returns {Place} */
   function mousePlace(element, event) {
     const box = element.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -178,6 +190,10 @@ strobe.surface = (() => {
 
   // Follows a press of the main button until it is let go, wherever that is: `move` and `end` get the place on the
   // element and whether the mouse has moved further than a click does.
+  /**
+   * @param {HTMLElement} element
+   * @param {{ start?: (from: Place, press: MouseEvent) => boolean | void, move?: (place: Place, from: Place, event: MouseEvent) => void, end?: (place: Place, from: Place, moved: boolean, event: MouseEvent) => void }} handlers
+   */
   function drag(element, { start, move, end }) {
     const CLICK_DISTANCE = 3;
     element.addEventListener("mousedown", press => {
@@ -192,6 +208,7 @@ strobe.surface = (() => {
       press.preventDefault();
       element.focus({ preventScroll: true });
       let moved = false;
+      /** @param {MouseEvent} event */
       const moving = event => {
         const place = mousePlace(element, event);
         moved ||= Math.hypot(place[0] - from[0], place[1] - from[1]) > CLICK_DISTANCE;
@@ -199,6 +216,7 @@ strobe.surface = (() => {
           move?.(place, from, event);
         }
       };
+      /** @param {MouseEvent} event */
       const ending = event => {
         removeEventListener("mousemove", moving, true);
         removeEventListener("mouseup", ending, true);

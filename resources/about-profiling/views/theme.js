@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // Which colours the page has now: those of the palette for the light or for the dark theme, as the person's system asks.
@@ -13,15 +14,17 @@ strobe.theme = (() => {
     return dark.matches ? DARK : LIGHT;
   }
 
+  /** @param {number} activity */
   function activityColour(activity) {
     const entry = ACTIVITIES[activity < 0 ? ACTIVITIES.length - 1 : activity];
     return dark.matches ? entry.dark : entry.light;
   }
 
   // The colour of the mark beside a function's name.
+  /** @param {FunctionTable} functions @param {number} id */
   function swatch(functions, id) {
     return functions.isActivity(id) ? activityColour(id - functions.count) : functions.colour(id, scheme());
   }
 
-  return { scheme, activityColour, swatch, onChange: listener => dark.addEventListener("change", listener) };
+  return { scheme, activityColour, swatch, onChange: (/** @type {() => void} */ listener) => dark.addEventListener("change", listener) };
 })();

@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // The time line: what each event loop did when. The upper part, overview.js, shows the whole recording. The lower part has
@@ -19,13 +20,21 @@ strobe.timeline = (() => {
   const DENSE_COLUMN_WIDTH = 3;
   const DENSE = 2;
 
-  let lanes, scroller, surface;
+  /** @type {HTMLCanvasElement} */
+  let lanes;
+  /** @type {HTMLElement} */
+  let scroller;
+  /** @type {DrawingSurface} */
+  let surface;
   // The event loops that have a lane.
+  /** @type {number[]} */
   let order = [];
   let labelledWidth = 0;
   // [colour of the lines, x, y, width, height] of the stretches without samples that are drawn.
+  /** @type {[string, number, number, number, number][]} */
   let unknown = [];
   // The event loops that were shown when the overview was drawn.
+  /** @type {Uint8Array | null} */
   let overviewLoops = null;
 
   function start() {
@@ -43,7 +52,7 @@ strobe.timeline = (() => {
     }
     lanes.addEventListener("dblclick", strobe.timeAxis.zoomToRange);
     lanes.addEventListener("contextmenu", openMenu);
-    lanes.addEventListener("keydown", event => key(event));
+    lanes.addEventListener("keydown", key);
     buildLegend();
     theme.onChange(buildLegend);
     state.listeners.push(refresh);
@@ -56,6 +65,7 @@ strobe.timeline = (() => {
     }), element("li", {}, element("span", { class: "swatch hatched" }), "no samples"));
   }
 
+  /** @param {Set<string>} changed */
   function refresh(changed) {
     if (!state.recording) {
       return;
@@ -105,6 +115,7 @@ strobe.timeline = (() => {
   }
 
   // Draws a step for each activity, one above the other. Its height is the activity's share of the column's samples.
+  /** @param {number} l @param {number} y @param {Scheme} scheme */
   function drawLane(l, y, scheme) {
     const process = state.recording.processes[state.recording.loops[l].process];
     const { width } = surface;
@@ -118,9 +129,8 @@ strobe.timeline = (() => {
     }
     // Columns at multiples of their length, so that they look the same wherever they are on the screen.
     const columnWidth = perPixel > DENSE * state.recording.interval ? DENSE_COLUMN_WIDTH : COLUMN_WIDTH;
-    const columns = { width: columnWidth, length: perPixel * columnWidth, perPixel };
-    columns.first = Math.floor(from / columns.length);
-    columns.end = Math.ceil(to / columns.length);
+    const length = perPixel * columnWidth;
+    const columns = { width: columnWidth, length, perPixel, first: Math.floor(from / length), end: Math.ceil(to / length) };
     drawSteps(l, baseline, columns);
     if (process.ended !== null && process.ended < to) {
       drawEnd(process.ended, baseline, perPixel, scheme);
@@ -129,6 +139,7 @@ strobe.timeline = (() => {
   }
 
   // Neighbours with equal steps are drawn as one.
+  /** @param {number} l @param {number} baseline @param {LaneColumns} columns */
   function drawSteps(l, baseline, columns) {
     const loop = state.recording.loops[l];
     const { sampleTime } = loop;
@@ -166,6 +177,7 @@ strobe.timeline = (() => {
   }
 
   // Draws the end of a process.
+  /** @param {number} time @param {number} baseline @param {number} perPixel @param {Scheme} scheme */
   function drawEnd(time, baseline, perPixel, scheme) {
     const x = Math.max(0, Math.round((time - state.window[0]) / perPixel));
     surface.rect(scheme.dim, x, baseline - ROOM, surface.width - x, ROOM);
@@ -182,6 +194,7 @@ strobe.timeline = (() => {
   }
 
   // Draws where the matches of the search are or, without a search, where the selected function is.
+  /** @param {number} l @param {number} y @param {LaneColumns} columns @param {Scheme} scheme */
   function drawTicks(l, y, columns, scheme) {
     const marked = markedNodes();
     if (!marked) {
@@ -215,11 +228,13 @@ strobe.timeline = (() => {
     return func < 0 ? null : strobe.callNodes.below(nodes, func, recording.functions.total);
   }
 
+  /** @param {Place} place @param {Place} from */
   function dragRange([x], [fromX]) {
     strobe.timeAxis.chooseRange(x, fromX, lanes.clientWidth);
   }
 
   // A click selects the function that ran there.
+  /** @param {Place} place @param {Place} _from @param {boolean} moved */
   function endRange([x, y], _from, moved) {
     if (moved || !state.recording) {
       return;
@@ -230,6 +245,7 @@ strobe.timeline = (() => {
     }
   }
 
+  /** @param {number} x @param {number} y */
   function sampleAt(x, y) {
     const l = order[Math.floor((y - RULER_HEIGHT + scroller.scrollTop) / LANE_HEIGHT)];
     if (y < RULER_HEIGHT || l === undefined) {
@@ -238,13 +254,14 @@ strobe.timeline = (() => {
     const loop = state.recording.loops[l];
     const time = timeAt(x, lanes.clientWidth);
     const known = strobe.gaps.at(loop, time, state.recording.interval);
-    if (!(known?.index >= 0)) {
+    if (known?.index === undefined) {
       return { l, time, index: -1, node: -1, gap: known };
     }
     const { index } = known;
     return { l, time, index, node: strobe.totals.nodeOfSample(loop, state.nodes.ofStack[l], index), gap: null };
   }
 
+  /** @param {MouseEvent} event */
   function showTip(event) {
     if (!state.recording || event.buttons) {
       strobe.tip.hide();
@@ -271,18 +288,20 @@ strobe.timeline = (() => {
     strobe.tip.show(event, lines);
   }
 
+  /** @param {MouseEvent} event */
   function openMenu(event) {
     const node = (state.recording && sampleAt(...strobe.surface.mousePlace(lanes, event)))?.node ?? -1;
     strobe.functionMenu.open(event, { func: node < 0 ? -1 : state.nodes.func[node], node });
   }
 
   // The wheel zooms; with Shift, or turned sideways, it pans.
+  /** @param {WheelEvent} event */
   function wheel(event) {
     if (!state.recording) {
       return;
     }
     event.preventDefault();
-    const target = event.currentTarget;
+    const target = /** @type {HTMLElement} */ (event.currentTarget);
     if (event.altKey) {
       scroller.scrollTop += timeWindow.wheelDistance(event)[1];
       return;
