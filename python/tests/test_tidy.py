@@ -75,7 +75,8 @@ class FixtureTest(unittest.TestCase):
         try:
             self.check(
                 tidy.javascript_types,
-                "resources/about-profiling/data/escaped.js:1: no `// @ts-check`, and no reason in tests/types/unchecked.toml",
+                "resources/about-profiling/data/escaped.js:1: "
+                "no `// @ts-check`, and no reason in tests/types/unchecked.toml",
                 "resources/about-profiling/data/sums.js:14: TS7006: Parameter 'value' implicitly has an 'any' type.",
                 "resources/about-profiling/data/view.js:9: TS2322: Type 'string' is not assignable to type 'number'.",
                 "tests/types/unchecked.toml:1: `data/sums.js` has `// @ts-check`",
