@@ -27,8 +27,6 @@
 //!
 //! Resources, sources, realms, functions, parents, frames and stacks are indices. An id, an offset or an activity that is
 //! absent is -1; a line or column, 0.
-//!
-//! Version 1 can be read, too. It has no `functions`, and its `frames` have the columns of these.
 
 use std::io::Write;
 use std::num::NonZeroU32;
@@ -47,7 +45,6 @@ use crate::recording::{
 };
 
 const VERSION: u64 = 2;
-const OLD_VERSION: u64 = 1;
 
 const ABSENT: i64 = -1;
 
@@ -220,38 +217,17 @@ type ReadEventLoop = EventLoopData<
     ReadSamples,
     ReadMissed,
 >;
-type ReadProcess<E> = ProcessData<String, Vec<E>>;
-
-/// The tables of version 1.
-#[derive(Deserialize)]
-struct OldEventLoop {
-    name: String,
-    kind: Kind,
-    documents: Vec<String>,
-    resources: Vec<String>,
-    realms: Vec<RealmData<String>>,
-    frames: ReadFunctions,
-    stacks: ReadStacks,
-    samples: ReadSamples,
-}
+type ReadProcess = ProcessData<String, Vec<ReadEventLoop>>;
 
 pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
-    let error = match json::read::<Data<Vec<ReadProcess<ReadEventLoop>>>>(text, &mut memory) {
-        Ok(data) if data.version == VERSION => {
-            return read_data(data, memory, read_event_loop);
-        },
+    let error = match json::read::<Data<Vec<ReadProcess>>>(text, &mut memory) {
+        Ok(data) if data.version == VERSION => return read_data(data, memory),
         Ok(data) => return Err(unknown_version(data.version)),
         Err(error) => error,
     };
     // More likely, the file has another version.
     let mut memory_of_head = MAX_READ_BYTES;
     match json::read(text, &mut memory_of_head) {
-        Ok(Head {
-            version: OLD_VERSION,
-        }) => {
-            let data: Data<Vec<ReadProcess<OldEventLoop>>> = json::read(text, &mut memory)?;
-            read_data(data, memory, read_old_event_loop)
-        },
         Ok(Head { version: VERSION }) => Err(error),
         Ok(Head { version }) => Err(unknown_version(version)),
         Err(error) => Err(error),
@@ -259,16 +235,13 @@ pub fn read(text: &[u8], mut memory: u64) -> Result<Recording, Error> {
 }
 
 fn unknown_version(version: u64) -> Error {
-    let problem =
-        format!("{version} is neither {OLD_VERSION} nor {VERSION}, the versions that are read");
-    Error::new("version", problem)
+    Error::new(
+        "version",
+        format!("{version} is not {VERSION}, the version that is read"),
+    )
 }
 
-fn read_data<E>(
-    data: Data<Vec<ReadProcess<E>>>,
-    mut memory: u64,
-    read_event_loop: impl Fn(E, &mut u64, &str) -> Result<EventLoop, Error>,
-) -> Result<Recording, Error> {
+fn read_data(data: Data<Vec<ReadProcess>>, mut memory: u64) -> Result<Recording, Error> {
     let mut processes = Vec::with_capacity(data.processes.len());
     for (number, process) in data.processes.into_iter().enumerate() {
         let mut event_loops = Vec::with_capacity(process.event_loops.len());
@@ -301,7 +274,7 @@ fn read_event_loop(data: ReadEventLoop, memory: &mut u64, place: &str) -> Result
         data.sources.unwrap_or_default(),
         data.realms,
         &mut event_loop,
-        (place, "functions"),
+        place,
     )?;
     let frames = read_frames(
         data.frames,
@@ -313,33 +286,6 @@ fn read_event_loop(data: ReadEventLoop, memory: &mut u64, place: &str) -> Result
     if let Some(missed) = data.missed {
         read_missed(missed, &mut event_loop, &format!("{place}.missed"))?;
     }
-    *memory -= event_loop.bytes();
-    Ok(event_loop)
-}
-
-fn read_old_event_loop(
-    data: OldEventLoop,
-    memory: &mut u64,
-    place: &str,
-) -> Result<EventLoop, Error> {
-    let kind = data.kind.with(data.documents);
-    let mut event_loop = EventLoop::within(*memory, data.name, kind)
-        .map_err(|invalid| Error::new(place, invalid))?;
-    let functions = read_functions(
-        data.frames,
-        data.resources,
-        Vec::new(),
-        data.realms,
-        &mut event_loop,
-        (place, "frames"),
-    )?;
-    let frames = added(functions, &format!("{place}.frames.name"), |function| {
-        event_loop.add_frame(Frame {
-            function,
-            place: None,
-        })
-    })?;
-    read_stacks_and_samples(data.stacks, data.samples, &frames, &mut event_loop, place)?;
     *memory -= event_loop.bytes();
     Ok(event_loop)
 }
@@ -367,14 +313,13 @@ fn added<T, I>(
     ids.collect()
 }
 
-/// `table` is the name of the table of functions.
 fn read_functions(
     functions: ReadFunctions,
     resources: Vec<String>,
     sources: Vec<SourceData<String>>,
     realms: Vec<RealmData<String>>,
     event_loop: &mut EventLoop,
-    (place, table): (&str, &str),
+    place: &str,
 ) -> Result<Vec<FunctionId>, Error> {
     let resources = added(resources, &format!("{place}.resources"), |url| {
         event_loop.add_resource(&url)
@@ -395,7 +340,7 @@ fn read_functions(
         })
     })?;
     let count = functions.name.len();
-    let column = |name: &str| format!("{place}.{table}.{name}");
+    let column = |name: &str| format!("{place}.functions.{name}");
     check_length(functions.kind.len(), count, || column("kind"))?;
     check_length(functions.resource.len(), count, || column("resource"))?;
     check_length(functions.line.len(), count, || column("line"))?;

@@ -37,6 +37,14 @@ UNITTEST_FAILURE = re.compile(r"^(?:FAIL|ERROR): (.+)")
 UNITTEST_TRACEBACK = "Traceback (most recent call last):"
 UNITTEST_LINE = re.compile(r"^(?:={70}|-{70})$")
 
+# In the output of `node --test --test-reporter=tap`. What a test gives beside its result is indented below it.
+NODE_RESULT = re.compile(r"^ *(not )?ok \d+ - (.+?)(?: # (SKIP|TODO)(?: (.*))?)?$")
+# A file of tests, which older versions report as a test around its own.
+NODE_FILE = re.compile(r"\.m?js$")
+# What is printed of tests that pass.
+NODE_OK = re.compile(r"^ *(?:# Subtest: .*|ok \d+ - .*|---|\.\.\.|duration_ms: .*|type: .*)$")
+NODE_ERROR = re.compile(r"^ *error: (.+)$")
+
 # A reason is cut after so many lines. The whole output of the test is above the summary.
 REASON_LINES = 5
 
@@ -185,3 +193,42 @@ def exceptions(lines: list[str]) -> dict[str, str]:
         elif is_traceback and not line.startswith(" "):
             found[test], is_traceback = [line], False
     return {test: reason(message) for test, message in found.items()}
+
+
+def read_node_test(lines: list[str], status: int, command: str) -> Tally:
+    """The tally of a `node --test --test-reporter=tap` run."""
+    tally = Tally()
+    # The files that failed, which is news only if none of their tests did.
+    files = []
+    # The test whose result this is, and the lines of its error that are being read.
+    failed, message = None, None
+    for line in lines:
+        if match := NODE_RESULT.match(line):
+            not_ok, name, directive, reason_text = match.groups()
+            failed, message = (name if not_ok else None), None
+            if NODE_FILE.search(name):
+                files += [name] * bool(not_ok)
+            elif directive:
+                tally.skip(": ".join(filter(None, (name, reason_text))))
+            elif not_ok:
+                tally.fail(name)
+            else:
+                tally.passed += 1
+        elif message is not None:
+            # Such a text ends where a line is not indented further than its key.
+            if line.strip() and len(line) - len(line.lstrip()) <= message[0]:
+                tally.reasons[failed] = reason(message[1])
+                failed = message = None
+            else:
+                message[1].append(line.strip())
+        elif failed and failed not in tally.reasons and (match := NODE_ERROR.match(line)):
+            if match.group(1) in ("|-", "|"):
+                message = (len(line) - len(line.lstrip()), [])
+            else:
+                tally.reasons[failed] = match.group(1).strip("'\"")
+    if not tally.failures:
+        for name in files:
+            tally.fail(name)
+    if status != 0 and not tally.failures:
+        tally.fail(f"`{command}` (status {status}, without a test result)")
+    return tally

@@ -10,15 +10,16 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import build, paths, process, quarantine, suites, tidy
+from . import build, npm, paths, process, quarantine, suites, tidy
 from .checks import walk_calls
 from .errors import MachError
 from .lock import cache_lock
 from .setup import bootstrap, workspace
-from .tally import UNITTEST_OK, Tally, read_cargo_test, read_unittest
+from .tally import NODE_OK, UNITTEST_OK, Tally, read_cargo_test, read_node_test, read_unittest
 from .wpt import wpt
 
 BROWSER_TESTS = "browser_tests"
+VIEWER_TESTS = paths.ROOT / "tests" / "viewer"
 # The tests choose from this many which one may have a browser next: see tests/browser/turns.rs.
 BROWSER_TEST_THREADS = "8"
 
@@ -78,12 +79,24 @@ def test_unit() -> Tally:
         with ThreadPoolExecutor() as beside:
             beside.submit(process.stream, ["cargo", "test", "--locked", "--no-run", *packages])
             tally.add(_counted("test-unit, python", _run(command, read_unittest, merge_errors=True, hides=UNITTEST_OK)))
+            tally.add(_test_viewer())
         of_crates = _run(["cargo", "test", "--locked", "--no-fail-fast", *packages], read_cargo_test)
         of_crates.add(_run(build.tool_command(["test", "--no-fail-fast"]), read_cargo_test, **build.tool_place()))
         tally.add(_counted("test-unit, crates", of_crates))
     # This checks what has just been built.
     tally.add(_check_walk_calls(["cargo", "test", "--locked", "--no-run", *packages]))
     return tally
+
+
+def _test_viewer() -> Tally:
+    """Runs the tests of the scripts of about:profiling that need no document."""
+    try:
+        npm.check_node()
+    except MachError as error:
+        return Tally(skipped=[f"test-unit, viewer: {str(error).splitlines()[0]}"])
+    files = sorted(str(file) for file in VIEWER_TESTS.glob("*.test.mjs"))
+    command = ["node", "--test", "--test-reporter=tap", *files]
+    return _counted("test-unit, viewer", _run(command, read_node_test, hides=NODE_OK))
 
 
 def _check_walk_calls(build_command: list[str]) -> Tally:

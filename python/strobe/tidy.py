@@ -13,6 +13,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -37,6 +38,12 @@ LONGEST_PYTHON_LINE = 120
 RUFF = "ruff==0.17.6"
 CLIPPY = ("--no-deps", "--all-targets", "--message-format=json")
 ESLINT = paths.ROOT / "tests" / "eslint"
+# TypeScript, with its configuration.
+TYPES = paths.ROOT / "tests" / "types"
+# The scripts whose types are checked, and the list of those among them whose types are not.
+TYPED = "resources/about-profiling"
+UNTYPED = Path("tests/types/unchecked.toml")
+TYPE_ERROR = re.compile(r"^(.+?)\((\d+),\d+\): error (TS\d+: .+)$")
 # Its first lines are both shell and Python.
 PYTHON_PROGRAMS = ("mach",)
 
@@ -395,6 +402,57 @@ def javascript_lints(root: Path) -> Iterable[Problem]:
     ]
 
 
+def javascript_types(root: Path) -> Iterable[Problem]:
+    """Runs TypeScript on the scripts of about:profiling, which have their types in comments and are not compiled.
+
+    The scripts share their globals, so all of them are read. Only those with `// @ts-check` are checked.
+    """
+    scripts = [file for file in our_files(root) if file.suffix == ".js" and file.is_relative_to(TYPED)]
+    if not scripts:
+        return []
+    problems = list(_unchecked_scripts(root, scripts))
+    try:
+        npm.check_node()
+        tool = npm.install(TYPES)
+    except MachError as error:
+        # The list can be checked anywhere.
+        if problems:
+            return problems
+        raise Skipped(str(error).splitlines()[0]) from None
+    options = json.loads(_text(TYPES / "tsconfig.json"))["compilerOptions"]
+    declarations = sorted(root.glob(f"{TYPED}/**/*.d.ts"))
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder, "tsconfig.json")
+        files = [str(root.resolve() / file) for file in (*scripts, *declarations)]
+        project.write_text(json.dumps({"compilerOptions": options, "files": files}))
+        command = ["node", str(tool / "node_modules" / "typescript" / "bin" / "tsc"), "--pretty", "false"]
+        result = subprocess.run([*command, "-p", str(project)], cwd=root, capture_output=True, text=True)
+    errors = [match for line in result.stdout.splitlines() if (match := TYPE_ERROR.match(line))]
+    if result.returncode != 0 and not errors:
+        output = (result.stdout + result.stderr).strip()
+        raise MachError(f"tsc failed with status {result.returncode}:\n{output}")
+    for file, line, what in (match.groups() for match in errors):
+        place = _relative(os.path.normpath(root.resolve() / file), root)
+        problems.append(Problem(place, int(line), what))
+    return problems
+
+
+def _unchecked_scripts(root: Path, scripts: list[Path]) -> Iterator[Problem]:
+    """Finds scripts without `// @ts-check` that are not on the list, and entries of the list that are wrong."""
+    reasons = tomllib.loads(_text(root / UNTYPED)) if (root / UNTYPED).exists() else {}
+    names = {str(file.relative_to(TYPED)) for file in scripts}
+    unchecked = {name for name in names if "\n// @ts-check\n" not in _text(root / TYPED / name)}
+    for name in sorted(unchecked - set(reasons)):
+        yield Problem(f"{TYPED}/{name}", 1, f"no `// @ts-check`, and no reason in {UNTYPED}")
+    for name, why in sorted(reasons.items()):
+        if name not in names:
+            yield Problem(str(UNTYPED), 1, f"no script `{name}`")
+        elif name not in unchecked:
+            yield Problem(str(UNTYPED), 1, f"`{name}` has `// @ts-check`")
+        elif not why:
+            yield Problem(str(UNTYPED), 1, f"no reason for `{name}`")
+
+
 def clippy(root: Path) -> Iterable[Problem]:
     """Runs clippy with --no-deps: Cargo takes the hooked upstream crates for local ones, and would lint them too."""
     packages = workspace.package_arguments(workspace.crates(root))
@@ -451,5 +509,6 @@ CHECKS = {
     "links of documents": links_of_documents,
     "ruff": python_lints,
     "eslint": javascript_lints,
+    "types of scripts": javascript_types,
     "clippy": clippy,
 }

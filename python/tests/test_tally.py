@@ -15,7 +15,7 @@ from unittest import mock
 
 from strobe import paths, suites, test, tidy
 from strobe.errors import MachError
-from strobe.tally import HELPERS, UNITTEST_OK, Failed, Tally, read_cargo_test, read_unittest
+from strobe.tally import HELPERS, NODE_OK, UNITTEST_OK, Failed, Tally, read_cargo_test, read_node_test, read_unittest
 
 CARGO = """\
 running 3 tests
@@ -27,6 +27,41 @@ test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; 
 
 running 2 tests
 test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+""".split("\n")
+
+NODE = """\
+TAP version 13
+# Subtest: a sum is right
+ok 1 - a sum is right
+  ---
+  duration_ms: 0.5
+  ...
+# Subtest: a place is right
+not ok 2 - a place is right
+  ---
+  duration_ms: 1.5
+  failureType: 'testCodeFailure'
+  error: |-
+    Expected values to be strictly equal:
+
+    1 !== 2
+
+  code: 'ERR_ASSERTION'
+  stack: |-
+    error: this is none
+  ...
+# Subtest: a name is right
+not ok 3 - a name is right
+  ---
+  error: 'no name'
+  ...
+# Subtest: a socket
+ok 4 - a socket # SKIP no network
+  ---
+  duration_ms: 0.1
+  ...
+1..4
+# tests 4
 """.split("\n")
 
 
@@ -158,6 +193,32 @@ class TallyTest(unittest.TestCase):
         self.assertEqual(output.getvalue(), "b\ntest_c (A.test_c) ... FAIL\n")
         self.assertEqual(len(read), 3)
 
+    def test_node(self):
+        tally = read_node_test(NODE, 1, "node --test")
+        self.assertEqual((tally.passed, tally.failures), (1, ["a place is right", "a name is right"]))
+        self.assertEqual(tally.skipped, ["a socket: no network"])
+        self.assertEqual(
+            tally.reasons,
+            {"a place is right": "Expected values to be strictly equal:\n\n1 !== 2", "a name is right": "no name"},
+        )
+
+    def test_node_reports_a_file_as_a_test_around_its_own(self):
+        inside = [f"    {line}" for line in NODE]
+        tally = read_node_test([*inside, "not ok 1 - /a/sums.test.mjs", "ok 2 - /a/b.test.mjs"], 1, "node --test")
+        self.assertEqual((tally.tests, len(tally.failures)), (4, 2))
+        # It has no tests, because it cannot be read.
+        tally = read_node_test(["not ok 1 - /a/sums.test.mjs", "ok 2 - a sum"], 1, "node --test")
+        self.assertEqual((tally.passed, tally.failures), (1, ["/a/sums.test.mjs"]))
+        self.assertEqual(
+            read_node_test([], 1, "node").failures, ["`node` (status 1, without a test result)"]
+        )
+
+    def test_only_tests_of_node_that_do_not_pass_are_shown(self):
+        shown = [line for line in NODE if not NODE_OK.match(line)]
+        self.assertIn("not ok 2 - a place is right", shown)
+        self.assertIn("    1 !== 2", shown)
+        self.assertFalse([line for line in shown if "a sum is right" in line])
+
     def test_the_last_line(self):
         with contextlib.redirect_stdout(io.StringIO()) as output:
             Tally(2).finish()
@@ -238,6 +299,29 @@ class SuitesTest(unittest.TestCase):
         self.assertTrue(self.run_test(False, tallies(1, [])).endswith("1 failed, 1 skipped\nfailed"))
 
 
+class ViewerTest(unittest.TestCase):
+    """The tests of the scripts of about:profiling that need no document."""
+
+    def test_without_node_they_are_skipped_and_that_is_counted(self):
+        with mock.patch("strobe.npm.check_node", side_effect=MachError("there is no node here\nmore")):
+            tally = test._test_viewer()
+        self.assertEqual(tally, Tally(skipped=["test-unit, viewer: there is no node here"]))
+
+    def test_every_file_of_them_is_run(self):
+        commands = []
+
+        def run(command, read, **options):
+            commands.append(command)
+            return Tally(10_000)
+
+        with mock.patch("strobe.npm.check_node"), mock.patch.object(test, "_run", run):
+            test._test_viewer()
+        files = {Path(argument).name for argument in commands[0] if argument.endswith(".mjs")}
+        there = {file.name for file in (paths.ROOT / "tests" / "viewer").iterdir() if ".test." in file.name}
+        self.assertEqual(files, there)
+        self.assertTrue(files)
+
+
 class ExpectedTest(unittest.TestCase):
     """suites.toml itself."""
 
@@ -254,7 +338,7 @@ class ExpectedTest(unittest.TestCase):
             self.assertRegex(entry["reason"], r"^[A-Z.].*\.$")
 
     def test_what_it_lists_is_there(self):
-        checks = {"test-wpt", *(f"tidy: {name}" for name in tidy.CHECKS)}
+        checks = {"test-wpt", "test-unit, viewer", *(f"tidy: {name}" for name in tidy.CHECKS)}
         for entry in tomllib.loads(suites.EXPECTED.read_text(encoding="utf-8"))["skip"]:
             name = entry["test"]
             if match := re.fullmatch(r"(test\w+) \(tests\.(\w+)\.(\w+)\.(\w+)\)", name):
@@ -274,5 +358,6 @@ class ExpectedTest(unittest.TestCase):
                 self.assertEqual(len(found), 1, name)
 
     def test_each_suite_has_a_least_number(self):
-        for suite in ("test-tidy", "test-unit, python", "test-unit, crates", "test-browser", "test-wpt"):
+        parts = ("test-unit, python", "test-unit, viewer", "test-unit, crates")
+        for suite in ("test-tidy", *parts, "test-browser", "test-wpt"):
             suites.check_count(suite, Tally(10_000))

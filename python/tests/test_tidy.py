@@ -71,6 +71,20 @@ class FixtureTest(unittest.TestCase):
         except tidy.Skipped as reason:
             self.skipTest(str(reason))
 
+    def test_javascript_types(self):
+        try:
+            self.check(
+                tidy.javascript_types,
+                "resources/about-profiling/data/escaped.js:1: "
+                "no `// @ts-check`, and no reason in tests/types/unchecked.toml",
+                "resources/about-profiling/data/sums.js:14: TS7006: Parameter 'value' implicitly has an 'any' type.",
+                "resources/about-profiling/data/view.js:9: TS2322: Type 'string' is not assignable to type 'number'.",
+                "tests/types/unchecked.toml:1: `data/sums.js` has `// @ts-check`",
+                "tests/types/unchecked.toml:1: no script `data/gone.js`",
+            )
+        except tidy.Skipped as reason:
+            self.skipTest(str(reason))
+
     def test_without_node_javascript_is_not_linted_and_that_is_counted(self):
         with mock.patch("strobe.npm.check_node", side_effect=MachError("no node")):
             with self.assertRaisesRegex(tidy.Skipped, "^no node$"):

@@ -17,7 +17,7 @@ strobe.app = (() => {
 
   function start() {
     for (const part of [
-      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.difference, strobe.callTree, strobe.sourceList,
+      strobe.timeline, strobe.flameChart, strobe.flameGraph, strobe.differenceLegend, strobe.callTree, strobe.sourceList,
       strobe.sourceView, strobe.details, strobe.functionMenu, strobe.filters, strobe.save, strobe.open, strobe.splitter, strobe.help,
     ]) {
       part.start();
@@ -45,7 +45,7 @@ strobe.app = (() => {
     });
     addEventListener("keydown", key);
     addEventListener("hashchange", followAddress);
-    strobe.palette.onChange(() => state.change({}, "theme"));
+    strobe.theme.onChange(() => state.change({}, "theme"));
     new ResizeObserver(() => state.change({}, "size")).observe(byId("views"));
     new ResizeObserver(() => state.change({}, "size")).observe(byId("timeline"));
     setDetails(innerWidth >= WIDE);
@@ -238,7 +238,7 @@ strobe.app = (() => {
     } else if (ZOOM_KEYS.includes(event.key)) {
       // The keys work wherever the focus is. The element that had the focus may be gone, such as the button
       // beside a time range.
-      (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeline).key(event);
+      (state.tab === "flame-graph" ? strobe.flameGraph : strobe.timeAxis).key(event);
     }
   }
 
@@ -254,7 +254,7 @@ strobe.app = (() => {
       focusView();
     } else if (state.recording && view() === "recording") {
       if (state.range) {
-        strobe.timeline.clearRange();
+        strobe.timeAxis.clearRange();
       } else {
         state.clearSelection();
       }

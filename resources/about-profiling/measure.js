@@ -45,7 +45,7 @@ strobe.measure = (() => {
     strobe.app.showTab("flame-chart");
     const bounds = state.bounds();
     const length = timeWindow.span(bounds) * part;
-    strobe.timeline.setWindow([bounds[0], bounds[0] + length]);
+    strobe.timeAxis.setWindow([bounds[0], bounds[0] + length]);
     state.flush();
     await frame();
     await frame();
@@ -60,7 +60,7 @@ strobe.measure = (() => {
       } else if (state.window[0] <= bounds[0] + length * STEP * 0.5) {
         step = STEP;
       }
-      strobe.timeline.panBy(step);
+      strobe.timeAxis.panBy(step);
       state.flush();
       drawing.push(performance.now() - before);
       times.push(await frame());

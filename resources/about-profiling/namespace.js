@@ -2,7 +2,8 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
-// The page's one global. Each of the other scripts adds one member, named after its file.
+// The page's one global. Each of the other scripts adds one member, named after its file: README.md says where they are.
 const strobe = {};

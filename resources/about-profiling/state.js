@@ -2,6 +2,7 @@
  * License, v. 2.0. If a copy of the MPL was not distributed with this
  * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
 
+// @ts-check
 "use strict";
 
 // What is shown of which recording, and what is calculated from that. Views read it. Code that changes it calls
@@ -11,7 +12,7 @@
 strobe.state = (() => {
   const { timeWindow } = strobe;
 
-  const state = {
+  const state = /** @type {ViewState} */ (/** @type {unknown} */ ({
     recording: null,
     // The server's id of the recording, if it has one.
     id: null,
@@ -37,13 +38,16 @@ strobe.state = (() => {
     listeners: [],
     show, nothingLeftOut, change, flush, bounds, leastSpan, select, selectNode, clearSelection, isLoopShown, lanes,
     description, everyRealm, wanted,
-  };
+  }));
+  /** @type {Set<string>} */
   let changed = new Set();
   let frame = 0;
   // The texts that the search looks through.
+  /** @type {{ of: FunctionTable, labels: string[], urls: string[] } | null} */
   let lowerCase = null;
 
   // Shows another recording, or none.
+  /** @param {Recording} recording @param {string | null} id */
   function show(recording, id = null) {
     state.recording = recording;
     state.id = id;
@@ -59,6 +63,7 @@ strobe.state = (() => {
   }
 
   // The initial filters: all samples but idle ones.
+  /** @returns {ViewFilters} */
   function nothingLeftOut() {
     const { loops, realms } = state.recording;
     return {
@@ -72,6 +77,7 @@ strobe.state = (() => {
   }
 
   // Sets members of the state. `names` are the names of what has changed.
+  /** @param {Partial<ViewState>} members @param {string[]} names */
   function change(members, ...names) {
     Object.assign(state, members);
     for (const name of names) {
@@ -96,6 +102,7 @@ strobe.state = (() => {
     }
   }
 
+  /** @param {Set<string>} now */
   function derive(now) {
     if (now.has("tree")) {
       const before = now.has("recording") ? null : state.nodes;
@@ -155,18 +162,21 @@ strobe.state = (() => {
     }
     const { functions } = state.recording;
     if (lowerCase?.of !== functions) {
+      /** @param {string[]} texts */
       const lower = texts => texts.map(one => one.toLowerCase());
       lowerCase = { of: functions, labels: lower(functions.labels), urls: lower(functions.urls) };
     }
-    const urlMatches = lowerCase.urls.map(url => url.includes(text));
+    const { labels, urls } = lowerCase;
+    const urlMatches = urls.map(url => url.includes(text));
     const result = new Uint8Array(functions.total);
     for (let id = 0; id < functions.total; id++) {
       const resource = functions.resources[id];
-      result[id] = lowerCase.labels[id].includes(text) || (resource >= 0 && urlMatches[resource]) ? 1 : 0;
+      result[id] = labels[id].includes(text) || (resource >= 0 && urlMatches[resource]) ? 1 : 0;
     }
     return result;
   }
 
+  /** @param {CallNodes} before @param {CallNodes} after @param {number} node */
   function samePath(before, after, node) {
     let at = -1;
     for (const step of strobe.callNodes.path(before, node)) {
@@ -183,6 +193,7 @@ strobe.state = (() => {
   }
 
   // All of the recording's time.
+  /** @returns {Span} */
   function bounds() {
     const { start, end } = state.recording;
     return end > start ? [start, end] : [start, start + state.recording.interval];
@@ -193,11 +204,13 @@ strobe.state = (() => {
     return Math.min(state.recording.interval * 4, timeWindow.span(bounds()));
   }
 
+  /** @param {number} func */
   function select(func) {
     const node = func < 0 ? -1 : strobe.totals.heaviestNode(state.totals, func);
     change({ selection: { func, node, time: null } }, "selection");
   }
 
+  /** @param {number} node @param {Span | null} time */
   function selectNode(node, time = null) {
     change({ selection: { func: node < 0 ? -1 : state.nodes.func[node], node, time } }, "selection");
   }
@@ -206,6 +219,7 @@ strobe.state = (() => {
     change({ selection: { func: -1, node: -1, time: null } }, "selection");
   }
 
+  /** @param {number} index */
   function isLoopShown(index) {
     return state.filters.loops[index] === 1;
   }
@@ -228,6 +242,7 @@ strobe.state = (() => {
     const { format } = strobe;
     const name = recording.functions.labels[func];
     const place = recording.functions.shortPlace(func);
+    /** @type {(what: string, weight: number, samples: number) => string} */
     const part = (what, weight, samples) => (
       `${what} ${format.plural(samples, "sample", "samples")}, ${format.percent(weight, totals.shown)}`
     );

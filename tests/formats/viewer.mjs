@@ -14,7 +14,7 @@ const SCRIPT = "<script>";
 const END = "</script>";
 // The viewer's one global, and those of its members that draw nothing.
 const GLOBAL = /^const strobe = /mu;
-const MODEL = /^strobe\.(?:palette|format|webTrace|recording) = /mu;
+const MODEL = /^strobe\.(?:palette|format|webTrace|functions|recording) = /mu;
 
 /** What follows each of these tags in a page, up to the tag's end. A regular expression fails for long recordings. */
 function contentsOf(tag, page) {
@@ -23,8 +23,7 @@ function contentsOf(tag, page) {
 
 /** Reads a saved page, or with `viewer` the text of a trace by the scripts of that page. */
 export function read(text, viewer = text) {
-  // There is no display, of which the viewer asks whether it is dark.
-  const context = vm.createContext({ matchMedia: () => ({ matches: false, addEventListener() {} }) });
+  const context = vm.createContext({});
   for (const script of contentsOf(SCRIPT, viewer)) {
     if (GLOBAL.test(script) || MODEL.test(script)) {
       vm.runInContext(script, context);

@@ -13,16 +13,17 @@ const OTHER_PAGE = "https://b.example/";
 // Stacks of the page:   0 main   1 main work   2 main work sort   3 main work work   4 main other   5 (anonymous)
 // and of the worker:    0 work   1 work sort
 const SMALL = {
-  version: 1, interval: 2, timeOrigin: null,
+  version: 2, interval: 2, timeOrigin: null,
   processes: [
     { name: "browser", pid: 7, ended: null, eventLoops: [{
       name: "page", kind: "page", documents: [PAGE],
       resources: [`${PAGE}a.js`, `${OTHER_PAGE}b.js`],
       realms: [{ url: PAGE, origin: "https://a.example" }, { url: OTHER_PAGE, origin: "https://b.example" }],
-      frames: {
+      functions: {
         name: ["main", "work", "sort", "other", ""], kind: [0, 0, 1, 0, 0], resource: [0, 0, -1, 1, 1],
         line: [1, 10, 0, 3, 7], column: [1, 5, 0, 1, 2], realm: [0, 0, 0, 1, 1],
       },
+      frames: { function: [0, 1, 2, 3, 4], line: [0, 0, 0, 0, 0], column: [0, 0, 0, 0, 0] },
       stacks: { parent: [-1, 0, 1, 1, 0, -1], frame: [0, 1, 2, 1, 3, 4] },
       samples: {
         time: [10000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000],
@@ -33,25 +34,23 @@ const SMALL = {
     { name: "content", pid: 8, ended: 20, eventLoops: [{
       name: "worker", kind: "worker", documents: [],
       resources: [`${PAGE}a.js`], realms: [{ url: PAGE, origin: "https://a.example" }],
-      frames: {
+      functions: {
         name: ["sort", "work"], kind: [1, 0], resource: [-1, 0], line: [0, 10], column: [0, 5], realm: [-1, 0],
       },
+      frames: { function: [0, 1], line: [0, 0], column: [0, 0] },
       stacks: { parent: [-1, 0], frame: [1, 0] },
       samples: { time: [12000, 2000, 2000], weight: [3, 2, 1], stack: [0, 1, -1], activity: [1, 1, -1] },
     }] },
   ],
 };
 
-// The same in version 2, with a second frame of `work` and an offset in the worker's. `work` is at line 11, and where it
+// The same with places, with a second frame of `work` and an offset in the worker's. `work` is at line 11, and where it
 // calls itself at line 12, column 3; `main` is at line 2, column 7.
 function withPlaces() {
   const copy = structuredClone(SMALL);
-  copy.version = 2;
   const [page, worker] = copy.processes.map(process => process.eventLoops[0]);
-  page.functions = page.frames;
   page.frames = { function: [0, 1, 2, 3, 4, 1], line: [2, 11, 0, 4, 8, 12], column: [7, 0, 0, 1, 2, 3] };
   page.stacks.frame[3] = 5;
-  worker.functions = worker.frames;
   worker.frames = { function: [0, 1], line: [0, 0], column: [0, 0], offset: [-1, 0x1f] };
   return copy;
 }
@@ -83,8 +82,6 @@ const checks = {
     const recording = decodeSmall();
     same([recording.start, recording.end, recording.weight, recording.sampleCount], [10, 30, 16, 13]);
     same([...recording.loops[1].sampleTime], [12, 14, 16]);
-    // A sample lasts for its weight, but at most until the next one.
-    same([...recording.loops[1].sampleEnd], [14, 16, 18]);
     same(recording.functions.labels.slice(0, recording.functions.count), ["main", "work", "sort", "other", "(anonymous)"]);
     same(recording.processes.map(({ label, ended }) => [label, ended]), [["browser", null], ["content", 20]]);
     same(recording.functions.place(1), `${PAGE}a.js:10:5`);
@@ -92,10 +89,11 @@ const checks = {
   },
 
   "where samples are missing is a gap, and what is around it is known"() {
-    const { loops: [loop], interval } = strobe.recording.decode({ version: 1, interval: 2, timeOrigin: null, processes: [{
+    const { loops: [loop], interval } = strobe.recording.decode({ version: 2, interval: 2, timeOrigin: null, processes: [{
       name: "", pid: null, ended: null, eventLoops: [{
         name: "", kind: "unknown", documents: [], resources: [], realms: [],
-        frames: { name: [], kind: [], resource: [], line: [], column: [], realm: [] }, stacks: { parent: [], frame: [] },
+        functions: { name: [], kind: [], resource: [], line: [], column: [], realm: [] },
+        frames: { function: [], line: [], column: [] }, stacks: { parent: [], frame: [] },
         // At 10, 12.9, 16, 18 (three intervals long) and 24.5 ms.
         samples: {
           time: [10000, 2900, 3100, 2000, 6500], weight: [1, 1, 1, 3, 1], stack: [-1, -1, -1, -1, -1], activity: [0, 1, 1, 1, 0],
@@ -154,7 +152,7 @@ const checks = {
     delete loop.missed;
     loop.samples.worth = [3.9, 1, 4, 20, 5].map(worth => worth * 1e6);
     const decoded = strobe.recording.decode(data);
-    same([...decoded.loops[0].sampleEnd], [13.9, 14.9, 19, 39, 45]);
+    same(decoded.end, 45);
     same([0, 1, 2, 3, 4].map(index => strobe.gaps.endOf(decoded.loops[0], index, 2)), [13.9, 14.9, 19, 39, 45]);
     same(strobe.gaps.at(decoded.loops[0], 14.95, 2), { before: 1, after: 2, from: 14.9, to: 15 });
   },
@@ -351,7 +349,7 @@ const checks = {
     same([...recording.loops[0].sampleActivity], [8, 8, 8, 2, 8, 8, 8, 8]);
   },
 
-  "frames of version 2 are functions at places"() {
+  "frames are functions at places"() {
     const recording = strobe.recording.decode(withPlaces(), "small");
     const [page, worker] = recording.loops;
     // Of one function, which is the same in both event loops.
@@ -572,15 +570,16 @@ const checks = {
     };
     const place = "processes[0].eventLoops[0]";
     const loop = copy => copy.processes[0].eventLoops[0];
-    broken(copy => { copy.version = 3; }, "version: 3 is neither 1 nor 2");
+    broken(copy => { copy.version = 3; }, "version: 3 is not 2");
+    broken(copy => { copy.version = 1; }, "version: 1 is not 2");
+    broken(copy => { delete copy.version; }, "version: nothing is not 2");
     broken(copy => { copy.interval = 0; }, "interval: 0");
     broken(copy => { loop(copy).stacks.parent[2] = 2; }, `${place}.stacks.parent[2]: 2 is not a stack before it`);
     broken(copy => { loop(copy).stacks.frame[2] = 5; }, `${place}.stacks.frame[2]: 5`);
     broken(copy => { loop(copy).samples.stack[1] = 6; }, `${place}.samples.stack[1]: 6`);
     broken(copy => { loop(copy).samples.time[1] = -1; }, `${place}.samples.time[1]: -1 goes back`);
     broken(copy => { loop(copy).samples.activity.pop(); }, `${place}.samples.activity: this is not a list of 10`);
-    broken(copy => { loop(copy).frames.realm[0] = 2; }, `${place}.frames.realm[0]: 2`);
-    broken(copy => { loop(copy).frames.kind[4] = 4; }, `${place}.frames.kind[4]: 4`);
+    broken(copy => { loop(copy).functions.realm[0] = 2; }, `${place}.functions.realm[0]: 2`);
     broken(copy => { delete copy.processes; }, "neither viewer data nor the trace");
     const brokenMissed = (change, expected) => {
       const copy = withMissed();

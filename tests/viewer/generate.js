@@ -4,10 +4,9 @@
 
 "use strict";
 
-// Generates a recording as large as about:profiling must be able to show, as viewer data (version 1). Its pages and
+// Generates a recording as large as about:profiling must be able to show, as viewer data. Its pages and
 // workers load, work, lay out, collect garbage and wait. They are in several processes, and one of these ends early.
-// With `lines` it is version 2, in which frames have lines, and has the texts of the scripts: of 10,000 lines each, but one
-// of a single line.
+// With `lines` its frames have lines, and it has the texts of the scripts: of 10,000 lines each, but one of a single line.
 // In a page, call `generateRecording(options)`. With node, run `node generate.js [SAMPLES [EVENT_LOOPS]] > FILE`.
 
 const DEFAULT_SAMPLES = 100000;
@@ -57,12 +56,12 @@ function generateRecording({ samples = DEFAULT_SAMPLES, eventLoops = DEFAULT_LOO
       addLines(loop, random);
     }
   }
-  return { version: lines ? 2 : 1, interval: 1, timeOrigin: 1789000000000, processes };
+  return { version: 2, interval: 1, timeOrigin: 1789000000000, processes };
 }
 
 // Gives each frame of a stack a line of its function, and each script its text.
 function addLines(loop, random) {
-  const { frames: functions, stacks } = loop;
+  const { functions, stacks } = loop;
   const frames = { function: [], line: [], column: [] };
   const ids = new Map();
   functions.name.forEach((_, i) => {
@@ -89,7 +88,6 @@ function addLines(loop, random) {
     }
     return ids.get(key);
   });
-  loop.functions = functions;
   loop.frames = frames;
   loop.sources = loop.resources.map((name, resource) => ({
     name, text: resource === MINIFIED ? minifiedText(functions) : textOf(resource, functions), line: 1, column: 1,
@@ -123,16 +121,21 @@ function generateLoop(number, count, random) {
   const realms = Array.from({ length: REALMS }, (_, i) => ({
     url: `${i === 2 ? "https://ads.example" : site}/${["", "frame", "ad"][i]}`, origin: i === 2 ? "https://ads.example" : site,
   }));
-  const frames = { name: [], kind: [], resource: [], line: [], column: [], realm: [] };
+  const functions = { name: [], kind: [], resource: [], line: [], column: [], realm: [] };
+  // Each function has one frame, and it is not known where in the function it is.
+  const frames = { function: [], line: [], column: [] };
   for (let i = 0; i < FUNCTIONS; i++) {
     const isBuiltIn = i % 12 === 11;
-    frames.name.push(isBuiltIn ? BUILT_INS[(i / 12 | 0) % BUILT_INS.length]
+    functions.name.push(isBuiltIn ? BUILT_INS[(i / 12 | 0) % BUILT_INS.length]
       : i % 17 === 5 ? "" : `${VERBS[i % VERBS.length]}${NOUNS[(i / VERBS.length | 0) % NOUNS.length]}${i > 143 ? i : ""}`);
-    frames.kind.push(isBuiltIn ? 1 : 0);
-    frames.resource.push(isBuiltIn ? -1 : i % FILES);
-    frames.line.push(isBuiltIn ? 0 : 1 + (i * 37) % 1900);
-    frames.column.push(isBuiltIn ? 0 : 1 + (i * 11) % 80);
-    frames.realm.push(i % 9 === 8 ? 2 : i % 5 === 4 ? 1 : 0);
+    functions.kind.push(isBuiltIn ? 1 : 0);
+    functions.resource.push(isBuiltIn ? -1 : i % FILES);
+    functions.line.push(isBuiltIn ? 0 : 1 + (i * 37) % 1900);
+    functions.column.push(isBuiltIn ? 0 : 1 + (i * 11) % 80);
+    functions.realm.push(i % 9 === 8 ? 2 : i % 5 === 4 ? 1 : 0);
+    frames.function.push(i);
+    frames.line.push(0);
+    frames.column.push(0);
   }
   const stacks = { parent: [], frame: [] };
   const ids = new Map();
@@ -187,7 +190,8 @@ function generateLoop(number, count, random) {
     end: clock / 1000,
     eventLoop: {
       name: isWorker ? `Worker ${site}/js/worker-5.js` : `${site}/`, kind: isWorker ? "worker" : "page",
-      documents: isWorker ? [] : realms.map(({ url }) => url), resources, realms, frames, stacks, samples: data,
+      documents: isWorker ? [] : realms.map(({ url }) => url), resources, realms, functions, frames, stacks,
+      samples: data,
     },
   };
 }

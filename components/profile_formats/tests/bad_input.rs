@@ -1207,12 +1207,12 @@ fn page(members: &[(&str, &str)]) -> String {
         let value = serde_json::from_str(value).unwrap();
         event_loop.pointer_mut(parent).unwrap()[name] = value;
     }
-    page_of_event_loop(2, &event_loop)
+    page_of_event_loop(&event_loop)
 }
 
-fn page_of_event_loop(version: u32, event_loop: &serde_json::Value) -> String {
+fn page_of_event_loop(event_loop: &serde_json::Value) -> String {
     page_of(&format!(
-        r#"{{"version":{version},"interval":1,"timeOrigin":null,"processes":[{{"name":"","pid":null,"ended":null,"eventLoops":[{event_loop}]}}]}}"#
+        r#"{{"version":2,"interval":1,"timeOrigin":null,"processes":[{{"name":"","pid":null,"ended":null,"eventLoops":[{event_loop}]}}]}}"#
     ))
 }
 
@@ -1418,17 +1418,20 @@ fn pages() {
         ),
         (page_of(""), "", "EOF"),
         (page_of("{}"), "", "missing field `version`"),
-        (
-            page_of(r#"{"version":3}"#),
-            "version: ",
-            "3 is neither 1 nor 2",
-        ),
+        (page_of(r#"{"version":3}"#), "version: ", "3 is not 2"),
         (
             page_of(r#"{"version":0,"interval":1,"processes":[]}"#),
             "version: ",
-            "0 is neither 1 nor 2",
+            "0 is not 2",
         ),
-        (page_of(r#"{"version":1}"#), "", "missing field"),
+        // The tables of version 1 had other columns.
+        (
+            page_of(
+                r#"{"version":1,"interval":1,"processes":[{"name":"","eventLoops":[{"name":"","kind":"page","frames":{"name":[]}}]}]}"#,
+            ),
+            "version: ",
+            "1 is not 2, the version that is read",
+        ),
         (page_of(r#"{"version":2}"#), "", "missing field"),
         (
             page_of(r#"{"version":2,"interval":0,"processes":[]}"#),
@@ -1505,51 +1508,6 @@ fn missed_samples_of_pages() {
         let place = format!("processes[0].eventLoops[0].missed.{place}: ");
         assert!(error.starts_with(&place), "{text}: {error}");
         assert!(error.contains(problem), "{text}: {error}");
-    }
-}
-
-#[test]
-fn pages_of_version_1_are_read() {
-    let event_loop = |name: &str, frames: &str| {
-        let mut event_loop = serde_json::json!({
-            "name": name, "kind": "worker", "documents": [],
-            "resources": ["https://a.test/a.js"], "realms": [],
-            "stacks": { "parent": [-1, 0], "frame": [0, 1] },
-            "samples": { "time": [1000], "stack": [1], "activity": [1] },
-        });
-        event_loop["frames"] = serde_json::from_str(frames).unwrap();
-        page_of_event_loop(1, &event_loop)
-    };
-    let frames = r#"{"name":["f","g"],"kind":[0,1],"resource":[0,-1],"line":[3,0],"column":[7,0],"realm":[-1,-1]}"#;
-    let (recording, _) = read(event_loop("old", frames).as_bytes(), None, None).unwrap();
-    let event_loop_read = recording.event_loops().next().unwrap();
-    assert_eq!(event_loop_read.name, "old");
-    let stack = event_loop_read.frames_of(event_loop_read.samples()[0].stack);
-    let [f, g] = [0, 1].map(|depth| event_loop_read.function_of(stack[depth]));
-    assert_eq!((&*f.name, &*g.name), ("f", "g"));
-    assert_eq!(f.line.map(u32::from), Some(3));
-    assert!(event_loop_read.frames().all(|frame| frame.place.is_none()));
-    for (frames, place, problem) in [
-        (
-            frames.replace("[0,1]", "[0,4]"),
-            "frames.kind[1]: ",
-            "4 is no kind",
-        ),
-        (
-            frames.replace("[0,-1]", "[0]"),
-            "frames.resource: ",
-            "1 entries for 2",
-        ),
-        (
-            r#"{"function":[0,0],"line":[3,3],"column":[7,7]}"#.to_owned(),
-            "frames",
-            "missing field `name`",
-        ),
-    ] {
-        let error = error(Format::Html, &event_loop("old", &frames));
-        let place = format!("processes[0].eventLoops[0].{place}");
-        assert!(error.starts_with(&place), "{frames}: {error}");
-        assert!(error.contains(problem), "{frames}: {error}");
     }
 }
 

@@ -810,14 +810,14 @@ fn written_by_hand() -> Vec<File> {
             before.repeat(1_000_000).into_bytes()
         }),
         ("html: samples", {
-            let head = r#"{"version":1,"interval":1,"timeOrigin":null,"processes":[{"name":"","pid":null,"ended":null,"eventLoops":[{"name":"","kind":"page","documents":["#;
+            let head = r#"{"version":2,"interval":1,"timeOrigin":null,"processes":[{"name":"","pid":null,"ended":null,"eventLoops":[{"name":"","kind":"page","documents":["#;
             page(head, r#""","#, MANY, r#"""]}]}]}"#)
         }),
         ("html: a deep list", page(r#"{"version":"#, "[", MANY, "")),
         (
             "html: numbers",
             page(
-                r#"{"version":1,"processes":[{"eventLoops":[{"samples":{"time":["#,
+                r#"{"version":2,"processes":[{"eventLoops":[{"samples":{"time":["#,
                 "0,",
                 MANY,
                 "0]}}]}]}",

@@ -39,10 +39,10 @@ pub(crate) const TRACE: &str = r#"{
 /// Two processes, one of which ends, and an event loop that does nothing. The page has five samples. main is in all
 /// that are not idle, work in three, sort (a built-in) in two, and advertise (of another origin) in one.
 fn recording() -> String {
-    let no_frames =
+    let no_functions =
         json!({ "name": [], "kind": [], "resource": [], "line": [], "column": [], "realm": [] });
     json!({
-        "version": 1, "interval": 1, "timeOrigin": null,
+        "version": 2, "interval": 1, "timeOrigin": null,
         "processes": [
             { "name": "browser", "pid": 1, "ended": null, "eventLoops": [
                 {
@@ -52,10 +52,11 @@ fn recording() -> String {
                         { "url": "https://a.example/shop.html", "origin": "https://a.example" },
                         { "url": "https://b.example/", "origin": "https://b.example" },
                     ],
-                    "frames": {
+                    "functions": {
                         "name": ["main", "work", "sort", "advertise"], "kind": [0, 0, 1, 0], "resource": [0, 0, -1, 1],
                         "line": [1, 10, 0, 2], "column": [1, 14, 0, 9], "realm": [0, 0, 0, 1],
                     },
+                    "frames": { "function": [0, 1, 2, 3], "line": [0, 0, 0, 0], "column": [0, 0, 0, 0] },
                     "stacks": { "parent": [-1, 0, 1, 0], "frame": [0, 1, 2, 3] },
                     "samples": {
                         "time": [1000, 1000, 1000, 1000, 1000], "stack": [1, 2, 2, 3, -1], "activity": [1, 1, 1, 1, 0],
@@ -63,13 +64,14 @@ fn recording() -> String {
                 },
                 {
                     "name": "Page about:blank", "kind": "page", "documents": ["about:blank"], "resources": [], "realms": [],
-                    "frames": no_frames, "stacks": { "parent": [], "frame": [] },
+                    "functions": no_functions, "frames": { "function": [], "line": [], "column": [] }, "stacks": { "parent": [], "frame": [] },
                     "samples": { "time": [1000, 1000], "stack": [-1, -1], "activity": [0, 0] },
                 },
             ] },
             { "name": "content", "pid": 2, "ended": 4, "eventLoops": [{
                 "name": "Worker indexer", "kind": "worker", "documents": [], "resources": [], "realms": [],
-                "frames": { "name": ["index"], "kind": [0], "resource": [-1], "line": [0], "column": [0], "realm": [-1] },
+                "functions": { "name": ["index"], "kind": [0], "resource": [-1], "line": [0], "column": [0], "realm": [-1] },
+                "frames": { "function": [0], "line": [0], "column": [0] },
                 "stacks": { "parent": [-1], "frame": [0] },
                 "samples": { "time": [1000, 1000], "stack": [0, 0], "activity": [1, 1] },
             }] },
@@ -1041,10 +1043,11 @@ fn every_view_is_switched_to_and_searched_in() {
 #[test]
 fn a_function_without_a_source_is_shown_by_its_name_alone() {
     let recording = json!({
-        "version": 1, "interval": 1, "timeOrigin": null,
+        "version": 2, "interval": 1, "timeOrigin": null,
         "processes": [{ "name": "", "pid": null, "ended": null, "eventLoops": [{
             "name": "", "kind": "unknown", "documents": [], "resources": [], "realms": [],
-            "frames": { "name": [""], "kind": [0], "resource": [-1], "line": [1], "column": [1], "realm": [-1] },
+            "functions": { "name": [""], "kind": [0], "resource": [-1], "line": [1], "column": [1], "realm": [-1] },
+            "frames": { "function": [0], "line": [0], "column": [0] },
             "stacks": { "parent": [-1], "frame": [0] },
             "samples": { "time": [1000, 1000], "stack": [0, 0], "activity": [1, 1] },
         }] }],

@@ -1,0 +1,19 @@
+/* This Source Code Form is subject to the terms of the Mozilla Public
+ * License, v. 2.0. If a copy of the MPL was not distributed with this
+ * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
+
+// @ts-check
+"use strict";
+
+strobe.sums = (() => {
+  /** @param {number[]} numbers */
+  function of(numbers) {
+    return numbers.reduce((sum, number) => sum + number, 0);
+  }
+
+  function untyped(value) {
+    return value;
+  }
+
+  return { of, untyped };
+})();

@@ -1,9 +1,0 @@
-/* This Source Code Form is subject to the terms of the Mozilla Public
- * License, v. 2.0. If a copy of the MPL was not distributed with this
- * file, You can obtain one at https://mozilla.org/MPL/2.0/. */
-
-"use strict";
-
-// A promise of the text of a script in the recording, by the index of the script's resource: { text, line, column }, or
-// null if there is none. The line and the column say where the text begins.
-strobe.sourceText = async resource => strobe.state.recording.sources.get(resource) ?? null;
