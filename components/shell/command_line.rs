@@ -158,7 +158,8 @@ impl CommandLine {
                     return task.map(Parsed::Saved);
                 }
                 if name == "view" {
-                    let merged = MergedSessions::of(&mut matches.clone(), "FILE", working_directory);
+                    let merged =
+                        MergedSessions::of(&mut matches.clone(), "FILE", working_directory);
                     merged_view = merged.transpose()?;
                     if merged_view.is_none() {
                         views = inputs(&mut matches, None, working_directory);

@@ -13,7 +13,6 @@ from strobe.bench.formats import AGAIN, TOOL, Run
 from strobe.bench.merge import GO, TRACES, UNPACKING
 from strobe.errors import MachError
 
-
 SAME = {"functions": 3, "nanoseconds": 60, TOOL: 0, TRACES: 0}
 
 
