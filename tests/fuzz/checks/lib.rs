@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn html_corpus() {
-        check_corpus("html", html, 5);
+        check_corpus("html", html, 6);
     }
 
     #[test]
